@@ -1,0 +1,32 @@
+export type { Link } from "../link/link.ts"
+export { ValueType } from "../wire/column-batch.ts"
+export { AgentDBError, type ErrorCode } from "../wire/errors.ts"
+export { decodeClientMessage, decodeServerMessage, type Frame, type ServerFrame } from "../wire/frames.ts"
+export { mintToken } from "../wire/jwt.ts"
+export type { Limits } from "../wire/limits.ts"
+export { type Param, type Real, real, type Value } from "../wire/values.ts"
+export { connect } from "./connection.ts"
+export type { CreatedDatabase, CreateOptions, DatabaseInfo, DatabasePage, Dump, ListOptions } from "./management.ts"
+export { AgentDBServiceClient } from "./service-client.ts"
+export { splitStatements } from "./split-statements.ts"
+export { type SqlPart, type SqlStatement, sql } from "./sql.ts"
+export type { Status } from "./status.ts"
+export type {
+  Batch,
+  BatchColumn,
+  BatchResult,
+  CallOptions,
+  Connection,
+  ConnectOptions,
+  ExecResult,
+  Executor,
+  LinkLike,
+  QueryOptions,
+  ReconnectOptions,
+  Row,
+  RowStream,
+  RowsResult,
+  Statement,
+  Token,
+  Transaction,
+} from "./types.ts"

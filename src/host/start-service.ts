@@ -1,0 +1,63 @@
+import { Service } from "../server/service.ts"
+import { loadEngine } from "../sqlite/load.ts"
+import type { Storage } from "../storage/storage.ts"
+import { AgentDBError } from "../wire/errors.ts"
+import type { Started, StartOptions } from "./control.ts"
+import { holdLock, ownerLock, usableLocks } from "./locks.ts"
+import { readUrl } from "./read-url.ts"
+import { chooseStorage } from "./worker-storage.ts"
+
+export interface RunningService {
+  readonly service: Service
+  readonly started: Started
+  /** Closes every database cleanly and lets the name go. */
+  stop(): Promise<void>
+}
+
+/**
+ * Composes the service of this worker.
+ * @param onBusy told at most once a second while a statement runs, with the silence that its kind explains (ms).
+ * @throws AgentDBError `failed_precondition` if another worker has the name or the storage asked for is not there.
+ * Nothing is taken back then: whoever started the worker ends it.
+ */
+export async function startService(options: StartOptions, onBusy: (allowMs: number) => void): Promise<RunningService> {
+  let scratch: Storage | undefined
+  const wasm = options.wasmUrl ?? new URL("./sqlite3.wasm", import.meta.url)
+  // The engine takes the longest, and needs no file before its first sort.
+  const loading = loadEngine({
+    wasm,
+    storage: { takeTemp: () => scratch?.takeTemp(), giveTemp: (file) => scratch?.giveTemp(file) },
+  })
+  const [engine, { release, storage, reason }] = await Promise.all([loading, takeStorage(options)])
+  scratch = storage
+  engine.onBusy = (_ranMs, limitMs) => onBusy(limitMs)
+  const service = await Service.open({ engine, storage, keys: options.keys, limits: options.limits, readUrl })
+  return {
+    service,
+    started: { storage: storage.kind, reason },
+    async stop() {
+      await service.close()
+      await storage.close()
+      release()
+    },
+  }
+}
+
+/** The files come after the name: its last owner may still hold them. */
+async function takeStorage(options: StartOptions) {
+  const release = await takeName(options)
+  return { release, ...(await chooseStorage(options)) }
+}
+
+/** Where there are no Web Locks there is no OPFS either, and memory needs no owner. */
+async function takeName({ name, workerLock, ownerWaitMs }: StartOptions): Promise<() => void> {
+  const locks = await usableLocks()
+  if (!locks) return () => {}
+  await holdLock(locks, workerLock)
+  const release = await holdLock(locks, ownerLock(name), ownerWaitMs)
+  if (release) return release
+  throw new AgentDBError(
+    "failed_precondition",
+    `"${name}" is open in another tab or window of this origin; close it there, or open another name here`,
+  )
+}

@@ -1,0 +1,38 @@
+import type { Status } from "../client/index.ts"
+
+/** The status and whoever wants to hear of its changes. */
+export class StatusBoard {
+  #status: Status = { storage: "memory", persisted: false, role: "leader" }
+  readonly #listeners = new Set<(status: Status) => void>()
+
+  get status(): Status {
+    return this.#status
+  }
+
+  listen(listener: (status: Status) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  set(next: Status): void {
+    if (sameStatus(next, this.#status)) return
+    this.#status = Object.freeze(next)
+    for (const listener of this.#listeners) listener(next)
+  }
+}
+
+function sameStatus(a: Status, b: Status): boolean {
+  const names = new Set([...Object.keys(a), ...Object.keys(b)]) as Set<keyof Status>
+  return [...names].every((name) => a[name] === b[name])
+}
+
+/** What the browser keeps for this origin, for storage on OPFS. */
+export async function readEstimate(): Promise<{ persisted: boolean; usage?: number; quota?: number }> {
+  const storage = (navigator as { storage?: Partial<StorageManager> }).storage
+  const [persisted, estimate] = await Promise.all([
+    storage?.persisted?.().catch(() => false) ?? false,
+    storage?.estimate?.().catch(() => undefined),
+  ])
+  const { usage, quota } = estimate ?? {}
+  return { persisted, ...(usage === undefined ? {} : { usage }), ...(quota === undefined ? {} : { quota }) }
+}

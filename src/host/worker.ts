@@ -1,0 +1,4 @@
+import { expose } from "comlink"
+import { WorkerControl } from "./worker-control.ts"
+
+expose(new WorkerControl())

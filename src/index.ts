@@ -1,0 +1,5 @@
+export * from "./client/index.ts"
+export type { AgentDB } from "./host/agentdb.ts"
+export { openAgentDB } from "./host/open-agentdb.ts"
+export type { ConnectOptions as AgentDBConnectOptions, OpenOptions, RestoreOptions } from "./host/types.ts"
+export { mintToken } from "./wire/jwt.ts"

@@ -1,0 +1,27 @@
+/** Time as the server sees it; a test may own it. */
+export interface Clock {
+  /** Milliseconds since the epoch. */
+  now(): number
+  /** Calls `task` once after `ms`; the returned function takes it back. */
+  after(ms: number, task: () => void): () => void
+}
+
+/** Timers beyond 24.8 days fire at once, so longer waits are taken in steps. */
+const longestTimer = 3_600_000
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  after(ms, task) {
+    let timer: ReturnType<typeof setTimeout>
+    const arm = (left: number) => {
+      const step = Math.min(left, longestTimer)
+      timer = setTimeout(() => (left > step ? arm(left - step) : task()), step)
+      // In Node a waiting timer must not hold the process open.
+      if (typeof timer === "object") timer.unref()
+    }
+    arm(Math.max(0, ms))
+    return () => clearTimeout(timer)
+  },
+}
+
+export const unixSeconds = (clock: Clock): number => Math.floor(clock.now() / 1000)

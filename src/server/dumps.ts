@@ -1,0 +1,91 @@
+import { macrotask } from "../link/macrotask.ts"
+import type { Storage } from "../storage/storage.ts"
+import { AgentDBError } from "../wire/errors.ts"
+import type { Limits } from "../wire/limits.ts"
+import type { Catalog, Entry } from "./catalog.ts"
+import { type Clock, unixSeconds } from "./clock.ts"
+import { notFound } from "./database-id.ts"
+
+/** Makes a URL of a finished dump, to be revoked at `expiresAt` (Unix seconds). */
+export type Publish = (file: Blob, options: { expiresAt: number }) => Promise<string>
+
+export interface Dump {
+  readonly downloadUrl: string
+  /** Of the URL, Unix seconds. */
+  readonly expiresAt: number
+  readonly tip: number
+}
+
+/** Copies of databases that can be downloaded for a while. */
+export class Dumps {
+  readonly #catalog: Catalog
+  readonly #storage: Storage
+  readonly #limits: Limits
+  readonly #clock: Clock
+  #made = 0
+
+  constructor(catalog: Catalog, storage: Storage, limits: Limits, clock: Clock) {
+    this.#catalog = catalog
+    this.#storage = storage
+    this.#limits = limits
+    this.#clock = clock
+  }
+
+  /** Copies in slices, so that sockets are served meanwhile; memory stays the same whatever the size. */
+  async dump(entry: Entry, publish: Publish): Promise<Dump> {
+    const { project, id } = entry
+    const open = await this.#catalog.retain(entry)
+    try {
+      const expiresAt = unixSeconds(this.#clock) + this.#limits.dumpUrlSeconds
+      const name = dumpName(expiresAt, ++this.#made)
+      const target = await this.#storage.createDump(project, id, name)
+      try {
+        // Only what is durable may be told of.
+        open.flush()
+        if (!open.alive) throw notFound()
+        const copy = open.database.dump(target.file)
+        let step = copy.next()
+        while (!step.done) {
+          await new Promise<void>(macrotask)
+          if (!open.alive) throw new AgentDBError("not_found", "the database was deleted while it was dumped")
+          step = copy.next()
+        }
+        const file = await target.publish()
+        this.#eraseAt(expiresAt, project, id, name)
+        return { downloadUrl: await publish(file, { expiresAt }), expiresAt, tip: step.value.tip }
+      } catch (error) {
+        await target.discard().catch(() => {})
+        throw error
+      }
+    } finally {
+      this.#catalog.release(entry)
+    }
+  }
+
+  /** Erases the expired dumps of earlier runs, and sees to the others at their time. */
+  async sweep(): Promise<void> {
+    const now = unixSeconds(this.#clock)
+    for (const { project, id, name } of await this.#storage.dumps()) {
+      const expiresAt = expiryOf(name)
+      if (expiresAt <= now) await this.#storage.removeDump(project, id, name)
+      else this.#eraseAt(expiresAt, project, id, name)
+    }
+  }
+
+  #eraseAt(expiresAt: number, project: string, id: string, name: string): void {
+    this.#clock.after(expiresAt * 1000 - this.#clock.now(), () => {
+      // If it cannot be erased now, the sweep of the next start does it.
+      this.#storage.removeDump(project, id, name).catch(() => {})
+    })
+  }
+}
+
+function dumpName(expiresAt: number, serial: number): string {
+  const random = crypto.getRandomValues(new Uint32Array(1))[0] as number
+  return `dump-${expiresAt}-${serial}-${random.toString(36)}.sqlite`
+}
+
+/** Unix seconds; 0, so expired, for a name that is none of ours. */
+function expiryOf(name: string): number {
+  return Number(/^dump-(\d+)-/.exec(name)?.[1] ?? 0)
+}

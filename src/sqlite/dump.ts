@@ -1,0 +1,54 @@
+import type { SyncFile } from "../storage/storage.ts"
+import { AgentDBError } from "../wire/errors.ts"
+import type { Connection } from "./connection.ts"
+
+const sliceBytes = 1024 * 1024
+
+/**
+ * Copies what `reader` sees, page by page inside one read transaction; memory stays at about a slice.
+ * Ends the copy's WAL mode, so that any SQLite opens it from any medium.
+ * @param tip read in the moment in which the snapshot is taken
+ */
+export function* dumpDatabase(
+  reader: Connection,
+  into: SyncFile,
+  tip: () => number,
+): Generator<void, { tip: number; bytes: number }> {
+  const run = { ranMs: 0, limitMs: Number.POSITIVE_INFINITY, stopped: undefined }
+  const pages = reader.prepareOwn("SELECT data FROM sqlite_dbpage ORDER BY pgno")
+  try {
+    const slice = new Uint8Array(sliceBytes)
+    let filled = 0
+    let bytes = 0
+    const flushSlice = (): void => {
+      write(into, slice.subarray(0, filled), bytes)
+      bytes += filled
+      filled = 0
+    }
+    into.truncate(0)
+    let more = pages.step(run)
+    const snapshotTip = tip()
+    while (more) {
+      const page = pages.blob(0)
+      if (filled + page.length > slice.length) {
+        flushSlice()
+        yield
+        // The heap may have grown meanwhile.
+        continue
+      }
+      slice.set(page, filled)
+      if (bytes === 0 && filled === 0) slice.fill(1, 18, 20)
+      filled += page.length
+      more = pages.step(run)
+    }
+    flushSlice()
+    into.flush()
+    return { tip: snapshotTip, bytes }
+  } finally {
+    pages.finalize()
+  }
+}
+
+function write(file: SyncFile, piece: Uint8Array, at: number): void {
+  if (file.write(piece, { at }) !== piece.length) throw new AgentDBError("SQLITE_FULL", "database or disk is full")
+}

@@ -1,0 +1,75 @@
+/** Why a statement was ended by us. */
+export type StopReason = "canceled" | "deadline_exceeded"
+
+/** What one request allows its statements. All times in ms. */
+export interface RunContext {
+  /** Running time so far, over all steps; the time between steps is not counted. */
+  ranMs: number
+  /** Running time allowed. */
+  limitMs: number
+  /** Set when the statement was ended by us. */
+  stopped: StopReason | undefined
+  /** On the clock of `performance.now()`. */
+  deadline?: number
+  /** Polled while a statement runs, from inside the engine: it decides itself how often it does costly work. */
+  isCanceled?(ranMs: number): boolean
+}
+
+/** Told how long a statement has run and how long it may. */
+export type BusyListener = (ranMs: number, limitMs: number) => void
+
+/** Opcodes between two polls: some tens of microseconds. */
+export const opcodesPerPoll = 1000
+
+const heartbeatMs = 1000
+
+/** What SQLite's progress handler does. The engine has one thread, so one context at most is running. */
+export class Interrupt {
+  onBusy: ((ranMs: number, limitMs: number) => void) | undefined
+  #run: RunContext | undefined
+  #startedAt = 0
+  #heartbeatAt = 0
+
+  /** Everything the engine executes until `leave` counts for `run`. */
+  enter(run: RunContext): void {
+    this.#run = run
+    this.#startedAt = performance.now()
+    this.#heartbeatAt = this.#startedAt
+  }
+
+  leave(): void {
+    if (this.#run) this.#run.ranMs += performance.now() - this.#startedAt
+    this.#run = undefined
+  }
+
+  /** Non-zero ends the statement. Never throws: an exception must not unwind the engine's stack. */
+  poll(): number {
+    const run = this.#run
+    if (!run) return 0
+    const now = performance.now()
+    const ranMs = run.ranMs + now - this.#startedAt
+    if (ranMs > run.limitMs || (run.deadline !== undefined && now > run.deadline)) run.stopped = "deadline_exceeded"
+    else if (asksToStop(run, ranMs)) run.stopped = "canceled"
+    if (now - this.#heartbeatAt >= heartbeatMs) {
+      this.#heartbeatAt = now
+      this.#beat(run, ranMs)
+    }
+    return run.stopped ? 1 : 0
+  }
+
+  #beat(run: RunContext, ranMs: number): void {
+    try {
+      this.onBusy?.(ranMs, run.limitMs)
+    } catch {
+      // A listener that fails costs its own heartbeat and nothing else.
+    }
+  }
+}
+
+function asksToStop(run: RunContext, ranMs: number): boolean {
+  try {
+    return run.isCanceled?.(ranMs) ?? false
+  } catch {
+    return false
+  }
+}

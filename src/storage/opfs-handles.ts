@@ -1,0 +1,89 @@
+import { AgentDBError } from "../wire/errors.ts"
+import type { SyncFile } from "./storage.ts"
+
+/** A handle of a worker that has just died is let go after some moments. */
+const conflictWaitMs = 6_000
+const longestPauseMs = 200
+
+/** The DOM library for pages leaves this method out: it exists in dedicated workers only. */
+interface SyncFileHandle extends FileSystemFileHandle {
+  createSyncAccessHandle(): Promise<SyncFile>
+}
+
+export function openSyncHandle(file: FileSystemFileHandle): Promise<SyncFile> {
+  return (file as SyncFileHandle).createSyncAccessHandle()
+}
+
+/**
+ * Opens a file for this worker alone; waits for a dead worker's handle.
+ * @throws AgentDBError `unavailable` if somebody still holds it after some seconds
+ */
+export async function acquire(file: FileSystemFileHandle): Promise<SyncFile> {
+  const giveUpAt = performance.now() + conflictWaitMs
+  for (let pause = 10; ; pause = Math.min(pause * 2, longestPauseMs)) {
+    try {
+      return await openSyncHandle(file)
+    } catch (error) {
+      if (!isExclusiveConflict(error)) throw error
+      if (performance.now() > giveUpAt) {
+        throw new AgentDBError("unavailable", `another tab or worker holds the file ${file.name}`, { cause: error })
+      }
+      await new Promise((resolve) => setTimeout(resolve, pause))
+    }
+  }
+}
+
+/** Somebody has the file open. */
+export function isExclusiveConflict(error: unknown): boolean {
+  const name = errorName(error)
+  return name === "NoModificationAllowedError" || name === "InvalidStateError"
+}
+
+export const isNotFound = (error: unknown): boolean => errorName(error) === "NotFoundError"
+
+export const errorName = (error: unknown): string => (error instanceof Error ? error.name : String(error))
+
+/** Undefined for a folder that is not there. */
+export async function findFolder(
+  parent: FileSystemDirectoryHandle,
+  name: string,
+): Promise<FileSystemDirectoryHandle | undefined> {
+  return parent.getDirectoryHandle(name).catch(undefinedIfMissing)
+}
+
+/** Undefined for a file that is not there. */
+export async function findFile(
+  folder: FileSystemDirectoryHandle,
+  name: string,
+): Promise<FileSystemFileHandle | undefined> {
+  return folder.getFileHandle(name).catch(undefinedIfMissing)
+}
+
+/** Removes an entry; one that is not there is removed already. */
+export async function removeEntry(folder: FileSystemDirectoryHandle, name: string, recursive = false): Promise<void> {
+  const giveUpAt = performance.now() + conflictWaitMs
+  for (;;) {
+    try {
+      return await folder.removeEntry(name, { recursive })
+    } catch (error) {
+      if (isNotFound(error)) return
+      if (!isExclusiveConflict(error)) throw error
+      if (performance.now() > giveUpAt) {
+        throw new AgentDBError("unavailable", `another tab or worker holds ${name}`, { cause: error })
+      }
+      await new Promise((resolve) => setTimeout(resolve, longestPauseMs))
+    }
+  }
+}
+
+/** Names of the entries of one kind. */
+export async function entryNames(folder: FileSystemDirectoryHandle, kind: FileSystemHandleKind): Promise<string[]> {
+  const names: string[] = []
+  for await (const [name, handle] of folder.entries()) if (handle.kind === kind) names.push(name)
+  return names
+}
+
+function undefinedIfMissing(error: unknown): undefined {
+  if (isNotFound(error) || errorName(error) === "TypeMismatchError") return undefined
+  throw error
+}

@@ -1,0 +1,66 @@
+/** A file with synchronous access: the shape of FileSystemSyncAccessHandle. Offsets and sizes are bytes. */
+export interface SyncFile {
+  /** Fills `into` from `at` on and returns the bytes read: fewer at the end of the file. */
+  read(into: Uint8Array, options: { at: number }): number
+  /** Writes all of `from` at `at`, growing the file; returns the bytes written, fewer if the disk is full. */
+  write(from: Uint8Array, options: { at: number }): number
+  /** Cuts the file, or grows it with zeros. */
+  truncate(size: number): void
+  getSize(): number
+  /** Returns once everything written so far would survive a power cut. */
+  flush(): void
+  close(): void
+}
+
+/** The open files of one database. Whoever opened them closes them, once. */
+export interface DatabaseFiles {
+  /** SQLite's name of the file, `/project/DB_id`: unique in its storage. */
+  readonly path: string
+  readonly main: SyncFile
+  readonly wal: SyncFile
+  readonly meta: SyncFile
+  close(): void
+}
+
+/** The file of a dump while it is written, and after. */
+export interface DumpFile {
+  readonly file: SyncFile
+  /** Closes the file and hands out its content; on OPFS that is the File on disk, so nothing is copied. */
+  publish(): Promise<Blob>
+  /** Closes and erases the file. */
+  discard(): Promise<void>
+}
+
+export interface DumpName {
+  project: string
+  id: string
+  /** As given to `createDump`: it carries the expiry. */
+  name: string
+}
+
+/**
+ * Where databases live. One owner at a time: OPFS enforces it by its handles.
+ * Every promise here rejects with an AgentDBError: `not_found`, `already_exists`, `invalid_argument` for a
+ * name that cannot be one, `unavailable` while another worker still holds the files.
+ */
+export interface Storage {
+  readonly kind: "opfs" | "memory"
+  projects(): Promise<string[]>
+  /** The ids that have a folder, whatever its state. */
+  databases(project: string): Promise<string[]>
+  /** The whole meta file of a database that is not open; undefined if there is none. */
+  readMeta(project: string, id: string): Promise<Uint8Array | undefined>
+  /** New and empty files. */
+  create(project: string, id: string): Promise<DatabaseFiles>
+  /** Every file has been flushed before this returns, so that what is read is what is on disk. */
+  open(project: string, id: string): Promise<DatabaseFiles>
+  /** Erases a database that is not open: its data first, then its meta file, then the folder. Idempotent. */
+  remove(project: string, id: string): Promise<void>
+  /** An empty scratch file for a sorter, if one is at hand. */
+  takeTemp(): SyncFile | undefined
+  giveTemp(file: SyncFile): void
+  createDump(project: string, id: string, name: string): Promise<DumpFile>
+  dumps(): Promise<DumpName[]>
+  removeDump(project: string, id: string, name: string): Promise<void>
+  close(): Promise<void>
+}

@@ -1,0 +1,47 @@
+import { existsSync, readdirSync, renameSync, rmSync, statSync } from "node:fs"
+import { join } from "node:path"
+import { build } from "vite"
+import { hashOf } from "./inputs.mjs"
+import { cache, inRoot } from "./paths.mjs"
+
+const pages = "test/fixtures/pages"
+const dayMs = 86_400_000
+
+/**
+ * Bundles the page that browser tests drive, over dist/ and with a user's default configuration.
+ * @param {string} packageHash what dist/ was built from
+ * @returns {Promise<string>} a folder that no later build changes, so that a test run in progress keeps its page
+ */
+export async function buildHarness(packageHash) {
+  const folder = join(cache, `harness-${packageHash.slice(0, 16)}-${hashOf([pages])}`)
+  if (existsSync(folder)) return folder
+  const staging = `${folder}.new`
+  await build({
+    configFile: false,
+    root: inRoot(pages),
+    logLevel: "warn",
+    resolve: {
+      alias: [
+        { find: /^agentdb-web$/, replacement: inRoot("dist/index.js") },
+        { find: /^agentdb-web\/client$/, replacement: inRoot("dist/client/index.js") },
+      ],
+    },
+    build: {
+      outDir: staging,
+      emptyOutDir: true,
+      minify: false,
+      rolldownOptions: { input: inRoot(pages, "harness.html") },
+    },
+  })
+  renameSync(staging, folder)
+  removeOld()
+  return folder
+}
+
+function removeOld() {
+  for (const name of readdirSync(cache)) {
+    const folder = join(cache, name)
+    if (name.startsWith("harness-") && Date.now() - statSync(folder).mtimeMs > dayMs)
+      rmSync(folder, { recursive: true })
+  }
+}

@@ -1,0 +1,78 @@
+import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { hashOf } from "./inputs.mjs"
+import { cache, inRoot } from "./paths.mjs"
+import { runModule } from "./run.mjs"
+import { sqliteUrls } from "./sqlite-urls.mjs"
+
+const inputs = ["src", "package-lock.json", "tsconfig.json", "test/tools"]
+const stamp = join(cache, "dist.stamp")
+
+/**
+ * Makes dist/: the modules of src/ by tsc, with declarations, and over the
+ * worker's entry one bundle of everything that runs there, SQLite included.
+ * Does nothing where dist/ is of the same sources already.
+ * @param {{ types: "strict" | "warn" }} options whether a type error fails the build or is only shown
+ * @returns {Promise<string>} a hash of what it was built from
+ */
+export async function buildPackage({ types }) {
+  const hash = `${hashOf(inputs)} ${types}`
+  if (isBuiltFrom(hash)) return hash
+  console.log("Building dist/ ...")
+  const staging = join(cache, "dist")
+  rmSync(staging, { recursive: true, force: true })
+  const ok = emitModules(staging)
+  if (!ok && types === "strict") throw new Error("src/ has type errors; nothing was built")
+  await bundleWorker(staging)
+  rmSync(inRoot("dist"), { recursive: true, force: true })
+  renameSync(staging, inRoot("dist"))
+  writeFileSync(stamp, hash)
+  return hash
+}
+
+/** @param {string} hash */
+function isBuiltFrom(hash) {
+  const built = existsSync(stamp) ? readFileSync(stamp, "utf8") : ""
+  return existsSync(inRoot("dist/host/worker.js")) && (built === hash || built === hash.replace("warn", "strict"))
+}
+
+/** @param {string} outDir */
+function emitModules(outDir) {
+  // The one tsconfig.json checks the whole repository; only src/ is emitted, so the rest of it is said here.
+  const file = join(cache, "tsconfig.build.json")
+  const compilerOptions = {
+    noEmit: false,
+    rootDir: inRoot("src"),
+    outDir,
+    declaration: true,
+    // What is marked @internal would drag the declarations of the worker's side, and SQLite's, into the entries'.
+    stripInternal: true,
+    allowJs: false,
+    checkJs: false,
+    paths: {},
+  }
+  mkdirSync(cache, { recursive: true })
+  writeFileSync(file, JSON.stringify({ extends: inRoot("tsconfig.json"), compilerOptions, include: [inRoot("src")] }))
+  return runModule("typescript/bin/tsc", ["-p", file]) === 0
+}
+
+/** @param {string} outDir */
+async function bundleWorker(outDir) {
+  const { build } = await import("vite")
+  await build({
+    configFile: false,
+    root: inRoot(),
+    logLevel: "warn",
+    plugins: [sqliteUrls()],
+    build: {
+      target: "es2022",
+      outDir: join(outDir, "host"),
+      emptyOutDir: false,
+      copyPublicDir: false,
+      lib: { entry: inRoot("src/host/worker.ts"), formats: ["es"], fileName: () => "worker.js" },
+      // One file, whatever the sources import lazily: it also serves as a SharedWorker and is copied as one.
+      rolldownOptions: { output: { codeSplitting: false, minify: true } },
+    },
+  })
+  cpSync(inRoot("node_modules/@sqlite.org/sqlite-wasm/dist/sqlite3.wasm"), join(outDir, "host/sqlite3.wasm"))
+}

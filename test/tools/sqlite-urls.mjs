@@ -1,0 +1,45 @@
+// Bundlers of our users look for `new URL("...", import.meta.url)` in what they
+// are given, and fail on files that are not there. So the worker's bundle holds
+// exactly one: our own, of sqlite3.wasm beside it.
+
+/** URLs of files that sqlite-wasm would load and we never do, as its own bundle writes them. */
+const foreign = [
+  'new URL("sqlite3.wasm", import.meta.url)',
+  'new URL("sqlite3-opfs-async-proxy.js", import.meta.url)',
+  'new URL("sqlite3-worker1.mjs", import.meta.url)',
+]
+const own = 'new URL("./sqlite3.wasm", import.meta.url)'
+/** Stands for `own` while Vite runs, which would otherwise put the bytes of the file in its place. */
+const placeholder = "__AGENTDB_SQLITE3_WASM_URL__"
+
+/** @returns {import("vite").Plugin} */
+export function sqliteUrls() {
+  return {
+    name: "sqlite-urls",
+    enforce: "pre",
+    transform(code, id) {
+      if (id.includes("/@sqlite.org/sqlite-wasm/")) return stripForeign(code, id)
+      return code.includes(own) ? code.replaceAll(own, placeholder) : undefined
+    },
+    // Last of all, since the minifier would write the literal in a way that not every bundler reads.
+    generateBundle(_options, bundle) {
+      for (const file of Object.values(bundle)) {
+        if (file.type !== "chunk") continue
+        file.code = file.code.replaceAll(placeholder, own)
+        const urls = file.code.match(/new URL\(\s*["'`][^)]*import\.meta\.url/g) ?? []
+        if (urls.length !== 1)
+          throw new Error(`${file.fileName} holds ${urls.length} URLs of files, not just sqlite3.wasm`)
+      }
+    },
+  }
+}
+
+/** @param {string} code @param {string} id */
+function stripForeign(code, id) {
+  let stripped = code
+  for (const url of foreign) {
+    if (!stripped.includes(url)) throw new Error(`${id} no longer says ${url}: see what it loads now`)
+    stripped = stripped.replaceAll(url, 'new URL("unused:")')
+  }
+  return stripped
+}
