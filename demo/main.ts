@@ -48,11 +48,7 @@ async function start(agent: AgentPanel, log: FrameLog): Promise<void> {
 function fail(agent: AgentPanel, error: unknown): void {
   document.documentElement.dataset["agentdb"] = "failed"
   const again = h("button", { type: "button", onclick: () => location.reload() }, "Try again")
-  agent.fail(
-    error,
-    h("p", {}, "The agent did not start. If it is open in another tab, go on there, or close that tab and try again."),
-    again,
-  )
+  agent.fail(error, h("p", {}, "The agent did not start."), again)
 }
 
 tabs(byId("tabs"), byId("panels"))

@@ -1,12 +1,6 @@
-import type {
-  AgentDB_Wire_Error as WireError,
-  AgentDB_Wire_ExecResult as WireExecResult,
-} from "../gen/livekit_agentdb_pb.ts"
 import { AgentDBError } from "../wire/errors.ts"
-import type { ServerFrame } from "../wire/frames.ts"
+import type { Answer } from "./frames.ts"
 import type { ExecResult } from "./types.ts"
-
-export type Answer = ServerFrame["message"]
 
 /** What hears the answers to one request. */
 export interface Reply {
@@ -16,16 +10,12 @@ export interface Reply {
   fail(error: AgentDBError): void
 }
 
-export function toExecResult({ rowsAffected, lastInsertId, tip }: WireExecResult): ExecResult {
+export function toExecResult({ rowsAffected, lastInsertId, tip }: Answer & { case: "execResult" }): ExecResult {
   const id = Number(lastInsertId)
-  return {
-    rowsAffected: Number(rowsAffected),
-    lastInsertId: Number.isSafeInteger(id) ? id : lastInsertId,
-    tip: Number(tip),
-  }
+  return { rowsAffected, lastInsertId: Number.isSafeInteger(id) ? id : lastInsertId, tip }
 }
 
-export function toError({ code, message }: WireError): AgentDBError {
+export function toError({ code, message }: Answer & { case: "error" }): AgentDBError {
   // Only the failure of a batch's statement starts like this (proto/README.md, batch).
   const statement = /^statement (\d+): /.exec(message)
   return new AgentDBError(code, message, statement ? { statementIndex: Number(statement[1]) } : {})

@@ -1,6 +1,7 @@
 import type { AgentDBError } from "../wire/errors.ts"
-import { type Answer, type Reply, toExecResult, unexpected } from "./answers.ts"
+import { type Reply, toExecResult, unexpected } from "./answers.ts"
 import { Credit } from "./credit.ts"
+import type { Answer } from "./frames.ts"
 import { objectRows } from "./row-shape.ts"
 import type { Socket } from "./socket.ts"
 import { after } from "./timers.ts"
@@ -36,13 +37,13 @@ export class BatchReply implements Reply {
     this.#stopWaiting()
     switch (answer.case) {
       case "execResult": {
-        const result = toExecResult(answer.value)
+        const result = toExecResult(answer)
         this.#results.push(result)
         if (this.#results.length === 1) this.#expectMore(result)
         return false
       }
       case "columns": {
-        const { names } = answer.value
+        const { names } = answer
         this.#results.push({ columns: names, rows: [] })
         this.#shape = objectRows(names)
         return false
@@ -50,12 +51,12 @@ export class BatchReply implements Reply {
       case "columnBatch": {
         const last = this.#results.at(-1)
         if (!last || !("rows" in last) || !this.#shape) throw unexpected(answer, "batch")
-        for (const row of this.#shape(answer.value)) last.rows.push(row)
+        for (const row of this.#shape(answer.batch)) last.rows.push(row)
         this.#credit?.taken()
         return false
       }
       case "done":
-        this.#resolve({ tip: Number(answer.value.tip), results: this.#results })
+        this.#resolve({ tip: answer.tip, results: this.#results })
         return true
       default:
         throw unexpected(answer, "batch")

@@ -1,12 +1,4 @@
-/** A database as the management plane describes it. Times are Unix seconds, 0 is never. */
-export interface DatabaseInfo {
-  databaseId: string
-  region: string
-  createdAt: number
-  expiresAt: number
-  /** The latest durable commit sequence. */
-  tip: number
-}
+import type { DatabaseInfo } from "../wire/database-info.ts"
 
 export interface CreateOptions {
   /** Default `local`. */

@@ -2,9 +2,10 @@ import { AgentDBError } from "../wire/errors.ts"
 import type { Param } from "../wire/values.ts"
 import { BatchReply } from "./batch-reply.ts"
 import { traced } from "./call-site.ts"
+import type { Body } from "./frames.ts"
 import { isReadOnly } from "./read-only.ts"
 import { QueryStream } from "./row-stream.ts"
-import type { Body, Socket } from "./socket.ts"
+import type { Socket } from "./socket.ts"
 import { toWireStatement } from "./statement.ts"
 import { Stop } from "./stop.ts"
 import { now } from "./timers.ts"
@@ -44,7 +45,7 @@ export abstract class Requests implements Executor {
 
   exec(sql: string | Statement, params?: readonly Param[], o?: CallOptions): Promise<ExecResult> {
     return traced(async () => {
-      const body: Body = { case: "exec", value: toWireStatement(sql, params) }
+      const body: Body = { case: "exec", statement: toWireStatement(sql, params) }
       return this.within(o, (stop) => this.ask((socket) => socket.exec(body, stop), stop))
     })
   }
@@ -53,8 +54,8 @@ export abstract class Requests implements Executor {
     let body: () => Body
     try {
       // Now, not when it is read: the caller may change its buffers meanwhile.
-      const value = toWireStatement(sql, params)
-      body = () => ({ case: "query", value })
+      const statement = toWireStatement(sql, params)
+      body = () => ({ case: "query", statement })
     } catch (error) {
       body = () => {
         throw error
@@ -75,8 +76,8 @@ export abstract class Requests implements Executor {
 
   batch(statements: readonly (Statement | string)[], o?: CallOptions): Promise<BatchResult> {
     return traced(async () => {
-      const value = { statements: statements.map((statement) => toWireStatement(statement)) }
-      return this.within(o, (stop) => this.ask((socket) => sendBatch(socket, { case: "batch", value }, stop), stop))
+      const body: Body = { case: "batch", statements: statements.map((statement) => toWireStatement(statement)) }
+      return this.within(o, (stop) => this.ask((socket) => sendBatch(socket, body, stop), stop))
     })
   }
 

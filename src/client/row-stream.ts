@@ -1,11 +1,12 @@
 import type { ColumnBatch } from "../wire/column-batch.ts"
 import { AgentDBError } from "../wire/errors.ts"
 import type { Value } from "../wire/values.ts"
-import { type Answer, type Reply, unexpected } from "./answers.ts"
+import { type Reply, unexpected } from "./answers.ts"
 import { atSite } from "./call-site.ts"
 import { Credit } from "./credit.ts"
+import type { Answer, Body } from "./frames.ts"
 import { arrayRows, objectRows, type RowShape } from "./row-shape.ts"
-import type { Body, Socket } from "./socket.ts"
+import type { Socket } from "./socket.ts"
 import type { Stop } from "./stop.ts"
 import type { Batch, QueryOptions, Row, RowStream } from "./types.ts"
 
@@ -219,7 +220,7 @@ export class QueryStream implements RowStream<Row | Value[]> {
     if (this.#state.at !== "running") return answer.case === "done"
     switch (answer.case) {
       case "columns": {
-        const { names } = answer.value
+        const { names } = answer
         this.#names = names
         const { integers, text } = this.#options
         this.#shape =
@@ -231,12 +232,12 @@ export class QueryStream implements RowStream<Row | Value[]> {
       }
       case "columnBatch":
         if (!this.#names) throw unexpected(answer, "query before Columns")
-        this.#queue.push(answer.value)
+        this.#queue.push(answer.batch)
         this.#wake()
         return false
       case "done": {
         if (!this.#names) throw unexpected(answer, "query before Columns")
-        resolve({ tip: Number(answer.value.tip), totalRows: Number(answer.value.totalRows) })
+        resolve({ tip: answer.tip, totalRows: answer.totalRows })
         return true
       }
       default:

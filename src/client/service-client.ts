@@ -1,27 +1,8 @@
-import {
-  create,
-  type DescMessage,
-  fromBinary,
-  type MessageInitShape,
-  type MessageShape,
-  toBinary,
-} from "@bufbuild/protobuf"
-import {
-  type AgentDB_AgentDatabase as AgentDatabase,
-  AgentDB_AgentDatabaseSchema as AgentDatabaseSchema,
-  AgentDB_CreateRequestSchema as CreateRequestSchema,
-  AgentDB_CreateResponseSchema as CreateResponseSchema,
-  AgentDB_DeleteRequestSchema as DeleteRequestSchema,
-  AgentDB_DeleteResponseSchema as DeleteResponseSchema,
-  AgentDB_DumpRequestSchema as DumpRequestSchema,
-  AgentDB_DumpResponseSchema as DumpResponseSchema,
-  AgentDB_GetRequestSchema as GetRequestSchema,
-  AgentDB_ListRequestSchema as ListRequestSchema,
-  AgentDB_ListResponseSchema as ListResponseSchema,
-} from "../gen/livekit_agentdb_pb.ts"
+import type { DatabaseInfo } from "../wire/database-info.ts"
 import { AgentDBError } from "../wire/errors.ts"
 import { traced } from "./call-site.ts"
-import type { CreatedDatabase, CreateOptions, DatabaseInfo, DatabasePage, Dump, ListOptions } from "./management.ts"
+import { MessageReader, MessageWriter } from "./fields.ts"
+import type { CreatedDatabase, CreateOptions, DatabasePage, Dump, ListOptions } from "./management.ts"
 import { Stop } from "./stop.ts"
 import type { CallOptions, Token } from "./types.ts"
 
@@ -41,58 +22,45 @@ export class AgentDBServiceClient {
 
   createDatabase(o: CreateOptions = {}, call?: CallOptions): Promise<CreatedDatabase> {
     return traced(async () => {
-      const ttlSeconds = BigInt(whole("ttlSeconds", o.ttlSeconds ?? 0))
-      const request = { region: o.region ?? "", ttlSeconds }
+      const request = new MessageWriter().text(1, o.region ?? "").int(2, whole("ttlSeconds", o.ttlSeconds ?? 0))
       // Idempotent by this id, whoever on the way sends it twice.
-      const headers = { "x-livekit-request-id": requestId() }
-      const answer = await this.#call(
-        "CreateDatabase",
-        CreateRequestSchema,
-        request,
-        CreateResponseSchema,
-        call,
-        headers,
-      )
-      return { databaseId: answer.databaseId, expiresAt: Number(answer.expiresAt) }
+      const answer = await this.#call("CreateDatabase", request, call, { "x-livekit-request-id": requestId() })
+      return { databaseId: answer.text(1), expiresAt: answer.number(2) }
     })
   }
 
   getDatabase(databaseId: string, call?: CallOptions): Promise<DatabaseInfo> {
-    return traced(async () =>
-      toInfo(await this.#call("GetDatabase", GetRequestSchema, { databaseId }, AgentDatabaseSchema, call)),
-    )
+    return traced(async () => toInfo(await this.#call("GetDatabase", byId(databaseId), call)))
   }
 
   listDatabases(o: ListOptions = {}, call?: CallOptions): Promise<DatabasePage> {
     return traced(async () => {
-      const request = { pageSize: Number(whole("pageSize", o.pageSize ?? 0)), pageToken: o.pageToken ?? "" }
-      const answer = await this.#call("ListDatabases", ListRequestSchema, request, ListResponseSchema, call)
-      return { databases: answer.databases.map(toInfo), nextPageToken: answer.nextPageToken }
+      const request = new MessageWriter().int(1, whole("pageSize", o.pageSize ?? 0)).text(2, o.pageToken ?? "")
+      const answer = await this.#call("ListDatabases", request, call)
+      const databases = answer.parts(1).map((part) => toInfo(new MessageReader(part)))
+      return { databases, nextPageToken: answer.text(2) }
     })
   }
 
   deleteDatabase(databaseId: string, call?: CallOptions): Promise<void> {
     return traced(async () => {
-      await this.#call("DeleteDatabase", DeleteRequestSchema, { databaseId }, DeleteResponseSchema, call)
+      await this.#call("DeleteDatabase", byId(databaseId), call)
     })
   }
 
   dumpDatabase(databaseId: string, call?: CallOptions): Promise<Dump> {
     return traced(async () => {
-      const answer = await this.#call("DumpDatabase", DumpRequestSchema, { databaseId }, DumpResponseSchema, call)
-      return { downloadUrl: answer.downloadUrl, expiresAt: Number(answer.expiresAt), tip: Number(answer.tip) }
+      const answer = await this.#call("DumpDatabase", byId(databaseId), call)
+      return { downloadUrl: answer.text(1), expiresAt: answer.number(2), tip: answer.number(3) }
     })
   }
 
-  async #call<I extends DescMessage, O extends DescMessage>(
+  async #call(
     method: string,
-    input: I,
-    request: MessageInitShape<I>,
-    output: O,
+    request: MessageWriter,
     o: CallOptions | undefined,
     headers: Record<string, string> = {},
-  ): Promise<MessageShape<O>> {
-    const body = toBinary(input, create(input, request)) as Uint8Array<ArrayBuffer>
+  ): Promise<MessageReader> {
     const abort = new AbortController()
     const stop = new Stop(o)
     stop.onstop((error) => abort.abort(error))
@@ -102,12 +70,12 @@ export class AgentDBServiceClient {
       const response = await this.#fetch(this.#base + method, {
         method: "POST",
         headers: { ...headers, "content-type": "application/protobuf", authorization: `Bearer ${token}` },
-        body,
+        body: request.finish(),
         signal: abort.signal,
       })
       const bytes = new Uint8Array(await response.arrayBuffer())
       if (!response.ok) throw toError(response.status, new TextDecoder().decode(bytes))
-      return decode(output, bytes)
+      return decode(bytes)
     } catch (error) {
       throw stop.error ?? unreached(error)
     } finally {
@@ -116,11 +84,23 @@ export class AgentDBServiceClient {
   }
 }
 
-function toInfo({ databaseId, region, createdAt, expiresAt, tip }: AgentDatabase): DatabaseInfo {
-  return { databaseId, region, createdAt: Number(createdAt), expiresAt: Number(expiresAt), tip: Number(tip) }
+/** GetRequest, DeleteRequest and DumpRequest are alike. */
+function byId(databaseId: string): MessageWriter {
+  if (typeof databaseId !== "string") throw new TypeError(`databaseId: expected a string, got ${typeof databaseId}`)
+  return new MessageWriter().text(1, databaseId)
 }
 
-/** Signs are the server's to judge, save where the field could not carry the number. */
+function toInfo(database: MessageReader): DatabaseInfo {
+  return {
+    databaseId: database.text(1),
+    region: database.text(2),
+    createdAt: database.number(3),
+    expiresAt: database.number(4),
+    tip: database.number(5),
+  }
+}
+
+/** @throws AgentDBError `invalid_argument` by the field's name, before anything is sent. */
 function whole(field: string, value: number | bigint): number | bigint {
   const max = field === "pageSize" ? 2 ** 31 - 1 : 2n ** 63n - 1n
   const isWhole = typeof value === "bigint" || Number.isSafeInteger(value)
@@ -128,9 +108,9 @@ function whole(field: string, value: number | bigint): number | bigint {
   throw new AgentDBError("invalid_argument", `${field} must be a whole number from 0 to ${max}, got ${value}`)
 }
 
-function decode<O extends DescMessage>(schema: O, bytes: Uint8Array): MessageShape<O> {
+function decode(bytes: Uint8Array<ArrayBuffer>): MessageReader {
   try {
-    return fromBinary(schema, bytes)
+    return new MessageReader(bytes)
   } catch (cause) {
     throw new AgentDBError("invalid_response", "the answer cannot be decoded", { cause })
   }

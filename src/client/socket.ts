@@ -1,16 +1,16 @@
-import type { AgentDB_Wire_HelloOk as HelloOk } from "../gen/livekit_agentdb_pb.ts"
 import { CloseCode, type Link } from "../link/link.ts"
 import { macrotask } from "../link/macrotask.ts"
 import { AgentDBError } from "../wire/errors.ts"
-import { decodeServerMessage, encodeClientMessage, type Frame } from "../wire/frames.ts"
+import type { Frame } from "../wire/frames.ts"
 import { defaultLimits } from "../wire/limits.ts"
-import { type Answer, type Reply, toError, toExecResult, unexpected } from "./answers.ts"
+import { type Reply, toError, toExecResult, unexpected } from "./answers.ts"
 import { cancelSignals } from "./cancel-signals.ts"
+import { type Answer, type Body, decodeAnswer, encodeRequest } from "./frames.ts"
 import type { Stop } from "./stop.ts"
 import { after, afterIdly, now } from "./timers.ts"
 import type { ExecResult, Token } from "./types.ts"
 
-export type Body = Parameters<typeof encodeClientMessage>[1]
+type HelloOk = Answer & { case: "helloOk" }
 
 type State =
   | { at: "greeting" }
@@ -89,7 +89,7 @@ export class Socket {
   request(body: Body, reply: Reply): number {
     if (this.#state.at === "ended") throw this.#state.error
     const id = this.#nextId()
-    const frame = encodeClientMessage(id, body)
+    const frame = encodeRequest(id, body)
     if (frame.byteLength > defaultLimits.maxFrameBytes) {
       throw new AgentDBError("resource_exhausted", `a frame of ${frame.byteLength} bytes is over the limit of 16 MiB`)
     }
@@ -122,22 +122,22 @@ export class Socket {
     return this.call(
       body,
       (answer) => {
-        if (answer.case !== "execResult") throw unexpected(answer, body.case ?? "")
-        return toExecResult(answer.value)
+        if (answer.case !== "execResult") throw unexpected(answer, body.case)
+        return toExecResult(answer)
       },
       stop,
     )
   }
 
   credit(requestId: number, batches: number): void {
-    if (batches > 0 && this.#requests.has(requestId)) this.#send(requestId, { case: "credit", value: { batches } })
+    if (batches > 0 && this.#requests.has(requestId)) this.#send(requestId, { case: "credit", batches })
   }
 
   /** The request stays in the table until the server ends it, so that its id is not used again before. */
   cancel(requestId: number): void {
     if (!this.#requests.has(requestId)) return
     this.#signals.fire(requestId)
-    this.#send(requestId, { case: "cancel", value: {} })
+    this.#send(requestId, { case: "cancel" })
   }
 
   /** The request has ended: what still comes for it is ignored. */
@@ -150,7 +150,7 @@ export class Socket {
   /** The round trip in milliseconds. */
   async ping(): Promise<number> {
     const sent = now()
-    await this.call({ case: "ping", value: { timestampMs: BigInt(Date.now()) } }, (answer) => {
+    await this.call({ case: "ping", timestampMs: Date.now() }, (answer) => {
       if (answer.case !== "pong") throw unexpected(answer, "ping")
     })
     return now() - sent
@@ -186,9 +186,9 @@ export class Socket {
 
   #hello(token: string, databaseId: string): Promise<HelloOk> {
     this.#signals.announce()
-    return this.call({ case: "hello", value: { token, databaseId } }, (answer) => {
+    return this.call({ case: "hello", token, databaseId }, (answer) => {
       if (answer.case !== "helloOk") throw unexpected(answer, "hello")
-      return answer.value
+      return answer
     })
   }
 
@@ -209,25 +209,23 @@ export class Socket {
 
   #receive(frame: Frame): void {
     this.#owedSince = undefined
-    let decoded: ReturnType<typeof decodeServerMessage>
+    let decoded: ReturnType<typeof decodeAnswer>
     try {
-      decoded = decodeServerMessage(frame)
+      decoded = decodeAnswer(frame)
     } catch (cause) {
       this.end(new AgentDBError("invalid_response", "a frame that cannot be decoded", { cause }), CloseCode.undecodable)
       return
     }
-    const { requestId, message } = decoded
-    if (message.case === "helloOk" || message.case === "execResult" || message.case === "done") {
-      this.#onTip(Number(message.value.tip))
-    }
+    const { requestId, answer } = decoded
+    if (answer.case === "helloOk" || answer.case === "execResult" || answer.case === "done") this.#onTip(answer.tip)
     const reply = this.#requests.get(requestId)
-    if (reply) this.#answer(requestId, reply, message)
+    if (reply) this.#answer(requestId, reply, answer)
   }
 
   #answer(requestId: number, reply: Reply, answer: Answer): void {
     let error: AgentDBError | undefined
     try {
-      if (answer.case === "error") error = toError(answer.value)
+      if (answer.case === "error") error = toError(answer)
       else if (!reply.accept(answer)) return
     } catch (unreadable) {
       error = AgentDBError.from(unreadable, "invalid_response")
@@ -270,7 +268,7 @@ export class Socket {
   }
 
   #send(requestId: number, body: Body): void {
-    this.#link.send(encodeClientMessage(requestId, body))
+    this.#link.send(encodeRequest(requestId, body))
   }
 
   #nextId(): number {

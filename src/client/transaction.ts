@@ -1,8 +1,9 @@
 import { AgentDBError } from "../wire/errors.ts"
 import { atSite, traced } from "./call-site.ts"
+import type { Body } from "./frames.ts"
 import { Gate } from "./gate.ts"
 import { Requests } from "./requests.ts"
-import type { Body, Socket } from "./socket.ts"
+import type { Socket } from "./socket.ts"
 import type { Stop } from "./stop.ts"
 import type { CallOptions, Transaction } from "./types.ts"
 
@@ -17,9 +18,9 @@ export interface Bounds {
 }
 
 export const frames = {
-  begin: { case: "begin", value: {} },
-  commit: { case: "commit", value: {} },
-  rollback: [{ case: "rollback", value: {} }],
+  begin: { case: "begin" },
+  commit: { case: "commit" },
+  rollback: [{ case: "rollback" }],
 } as const satisfies Record<string, Body | Body[]>
 
 type State =
@@ -162,13 +163,13 @@ export class SocketTransaction extends Requests implements Transaction {
     this.#check()
     await this.#gate.hold(stop)
     const name = `agentdb_web_${++this.#savepoints}`
-    const release: Body = { case: "exec", value: { sql: `RELEASE ${name}` } }
+    const release: Body = plain(`RELEASE ${name}`)
     return openTransaction(
       this.#socket,
       {
-        begin: { case: "exec", value: { sql: `SAVEPOINT ${name}` } },
+        begin: plain(`SAVEPOINT ${name}`),
         commit: release,
-        rollback: [{ case: "exec", value: { sql: `ROLLBACK TO ${name}` } }, release],
+        rollback: [plain(`ROLLBACK TO ${name}`), release],
         ended: () => this.#gate.leave(),
       },
       stop,
@@ -189,6 +190,8 @@ export class SocketTransaction extends Requests implements Transaction {
     this.#bounds.ended()
   }
 }
+
+const plain = (sql: string): Body => ({ case: "exec", statement: { sql, params: [] } })
 
 /** The server says that there is no transaction any more. */
 function isOver(error: unknown): boolean {

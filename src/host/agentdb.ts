@@ -39,7 +39,8 @@ export interface HandleParts {
  */
 export class AgentDB extends EventTarget implements AsyncDisposable {
   readonly #parts: HandleParts
-  readonly #connections = new Set<Connection>()
+  /** An open one is held by its link, so only closed ones are ever collected. */
+  readonly #connections = new Set<WeakRef<Connection>>()
   readonly #ends = new Set<() => void>()
   #closing: Promise<void> | undefined
 
@@ -107,7 +108,8 @@ export class AgentDB extends EventTarget implements AsyncDisposable {
       await connection.close()
       this.#assertOpen()
     }
-    this.#connections.add(connection)
+    for (const other of this.#connections) if (!other.deref()) this.#connections.delete(other)
+    this.#connections.add(new WeakRef(connection))
     return connection
   }
 
@@ -179,7 +181,7 @@ export class AgentDB extends EventTarget implements AsyncDisposable {
   }
 
   async #close(): Promise<void> {
-    await Promise.allSettled([...this.#connections].map((connection) => connection.close()))
+    await Promise.allSettled([...this.#connections].map((connection) => connection.deref()?.close()))
     for (const end of this.#ends) end()
     await this.#parts.lease.release()
   }

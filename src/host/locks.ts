@@ -42,7 +42,10 @@ export function whenReleased(locks: LockManager, name: string, then: () => void,
   locks.request(name, options, then).catch(() => {})
 }
 
-/** Held by the one worker of the origin that serves `name`. */
+/**
+ * Held by the one worker of the origin that serves `name`. A page in the back/forward cache keeps its
+ * locks and its worker; Chromium drops it from there as soon as another page asks for the lock.
+ */
 export const ownerLock = (name: string): string => `agentdb:${name}`
 /** Held by one worker for as long as it lives. */
 export const workerLock = (name: string, id: string): string => `agentdb:${name}:worker:${id}`

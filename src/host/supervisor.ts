@@ -54,7 +54,7 @@ export class Supervisor {
   async life(): Promise<WorkerLife> {
     switch (this.#state.kind) {
       case "closed":
-        throw new AgentDBError("closed", "the service was closed")
+        throw closed()
       case "serving":
         return this.#state.life
       case "starting":
@@ -84,7 +84,8 @@ export class Supervisor {
     const estimate = readEstimate()
     const serving = life.ready.then(async (started) => {
       this.#board.set(statusOf(started, await estimate, this.#hasServed))
-      if (life.gone) throw life.gone
+      // Lost or closed meanwhile.
+      if (life.gone || this.#state.kind !== "starting") throw life.gone ?? closed()
       this.#state = { kind: "serving", life }
       this.#hasServed = true
       for (const listener of this.#onlife) listener(life)
@@ -103,6 +104,8 @@ export class Supervisor {
     this.#restart = setTimeout(() => this.life().catch(() => {}), Math.max(0, restartMs - lived))
   }
 }
+
+const closed = () => new AgentDBError("closed", "the service was closed")
 
 function statusOf(started: Started, estimate: Awaited<ReturnType<typeof readEstimate>>, again: boolean): Status {
   const { storage } = started

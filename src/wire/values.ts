@@ -31,7 +31,8 @@ export function toWireValue(value: unknown, position: number): WireValue {
   return create(AgentDB_Wire_ValueSchema, { value: toOneof(value, position) })
 }
 
-function toOneof(value: unknown, position: number): Exclude<WireValue["value"], { case: undefined }> {
+/** The same without the generated message around it. */
+export function toOneof(value: unknown, position: number): Exclude<WireValue["value"], { case: undefined }> {
   switch (typeof value) {
     case "boolean":
       return { case: "intValue", value: value ? 1n : 0n }

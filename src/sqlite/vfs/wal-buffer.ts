@@ -64,6 +64,8 @@ export class WalBuffer implements SyncFile {
     if (size <= this.#start) this.#length = 0
     this.#drain()
     this.#file.truncate(size)
+    // Before the file grows ahead again: a disk that kept that and forgot this would cut the old WAL short.
+    this.#file.flush()
     this.#size = size
     this.#fileSize = size
   }

@@ -33,7 +33,7 @@ test("a page that is reloaded at any moment comes back with every acknowledged r
   const id = await createTable(page)
   const acknowledged: number[] = []
   await page.exposeFunction("acknowledge", (value: number) => acknowledged.push(value))
-  for (let round = 0; round < 12; round++) {
+  for (let round = 0; round < 20; round++) {
     // Writes on until the reload cuts it off; in every third round the cut falls into the opening.
     const isOpening = round % 3 === 2
     await page.evaluate(

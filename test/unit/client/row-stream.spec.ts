@@ -232,7 +232,9 @@ test("equal names are told apart, and __proto__ is an own key", async () => {
   const names = ["id", "val", "id", "id:1", "id", "__proto__", "constructor", "1"]
   const { db } = await open((request, peer) => {
     if (!isQuery(request)) return
-    mixed(request.requestId, peer, names, ({ columns }) => columns.forEach((column, i) => column.int(i)))
+    mixed(request.requestId, peer, names, ({ columns }) => {
+      for (const [i, column] of columns.entries()) column.int(i)
+    })
   })
   const row = await db.query("SELECT").first()
   expect(Object.getPrototypeOf(row)).toBe(Object.prototype)

@@ -16,7 +16,7 @@ const int64Max = 2n ** 63n - 1n
 const int64Min = -(2n ** 63n)
 const bytes = new Uint8Array([0, 1, 0x7f, 0x80, 0xff])
 
-const values = [
+const values: ValueBody[] = [
   { case: "nullValue", value: true },
   { case: "nullValue", value: false },
   { case: "intValue", value: 0n },
@@ -30,11 +30,11 @@ const values = [
   { case: "textValue", value: "a\u0000b😀" },
   { case: "blobValue", value: new Uint8Array(0) },
   { case: "blobValue", value: bytes },
-] satisfies ValueBody[]
+]
 
 const statement = { sql: "SELECT ?", params: values.map((value) => ({ value })), lang: 0 }
 
-const clientBodies = [
+const clientBodies: ClientBody[] = [
   { case: "hello", value: { token: "t", databaseId: "DB_x" } },
   { case: "hello", value: {} },
   { case: "exec", value: statement },
@@ -48,7 +48,7 @@ const clientBodies = [
   { case: "credit", value: { batches: 0xffff_ffff } },
   { case: "credit", value: { batches: 0 } },
   { case: "ping", value: { timestampMs: int64Max } },
-] satisfies ClientBody[]
+]
 
 const column = {
   types: new Uint8Array([1, 2, 3, 4, 0, 1]),
@@ -60,7 +60,7 @@ const column = {
   blobEnds: [5],
 }
 
-const serverBodies = [
+const serverBodies: ServerBody[] = [
   { case: "helloOk", value: { tip: 1n, pingIntervalMs: 5000, pingTimeoutMs: 150_000 } },
   { case: "columns", value: { names: [] } },
   { case: "columns", value: { names: ["a", "", "a"] } },
@@ -70,7 +70,7 @@ const serverBodies = [
   { case: "done", value: { tip: 0n, totalRows: 2n ** 64n - 1n } },
   { case: "error", value: { code: "not_found", message: "no such database" } },
   { case: "pong", value: { lastPingTimestampMs: -1n, timestampMs: 1_800_000_000_000n } },
-] satisfies ServerBody[]
+]
 
 const requestIds = [0, 1, 127, 128, 0xffff_ffff]
 const hex = (frame: Uint8Array) => Buffer.from(frame).toString("hex")

@@ -1,0 +1,18 @@
+/**
+ * The long forms of tests whose everyday form is short: `npm run test:power-cuts` and its like.
+ * @type {Record<string, { env: Record<string, string>, files: string }>}
+ */
+const forms = {
+  "power-cuts": { env: { AGENTDB_POWER_CUTS: "300" }, files: "test/unit/sqlite/power-cut.spec.ts" },
+  kills: { env: { AGENTDB_KILLS: "50" }, files: "test/browser/kills.spec.ts" },
+  transfers: { env: { AGENTDB_TRANSFERS: "200" }, files: "test/unit/server/transfers.spec.ts" },
+  sqllogictest: { env: { AGENTDB_SQLLOGICTEST: "all" }, files: "test/browser/data-plane/sqllogictest.spec.ts" },
+}
+
+const [name = "", ...rest] = process.argv.slice(2)
+const form = forms[name]
+if (!form) throw new Error(`no long form "${name}"; there are ${Object.keys(forms).join(", ")}`)
+// What is set already wins: AGENTDB_KILLS=5 npm run test:kills.
+for (const [key, value] of Object.entries(form.env)) process.env[key] ??= value
+process.argv.splice(2, process.argv.length, form.files, ...rest)
+await import("./test.mjs")

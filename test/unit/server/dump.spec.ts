@@ -1,0 +1,101 @@
+import { execFileSync } from "node:child_process"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { expect, test } from "@playwright/test"
+import { TestService } from "../../fixtures/service.ts"
+
+/** Hands out the file itself under a made-up URL. */
+function collector() {
+  const files = new Map<string, Blob>()
+  const publish = async (file: Blob) => {
+    const url = `test:${files.size}`
+    files.set(url, file)
+    return url
+  }
+  return { files, publish }
+}
+
+function sqlite3(file: Uint8Array, sql: string): string {
+  const folder = mkdtempSync(join(tmpdir(), "agentdb-dump-"))
+  try {
+    writeFileSync(join(folder, "dump.sqlite"), file)
+    return execFileSync("sqlite3", [join(folder, "dump.sqlite"), sql], { encoding: "utf8" }).trim()
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+function hasSqlite3(): boolean {
+  try {
+    execFileSync("sqlite3", ["--version"], { stdio: "ignore" })
+    return true
+  } catch {
+    return false
+  }
+}
+
+test("a dump is a plain SQLite file at its tip, with the user's objects only; writers go on meanwhile", async () => {
+  test.skip(!hasSqlite3(), "the sqlite3 command line is not installed")
+  await using at = await TestService.start()
+  const peer = await at.connect()
+  await peer.exec("CREATE TABLE t(id INTEGER PRIMARY KEY, at_tip INTEGER, filler)")
+  let running = true
+  let tip = 1n
+  const writer = (async () => {
+    while (running) {
+      const { execs } = await peer.exec("INSERT INTO t(at_tip, filler) VALUES(?, randomblob(4000))", tip + 1n)
+      tip = execs[0]?.tip as bigint
+    }
+  })()
+  while (tip < 500n) await new Promise((resolve) => setTimeout(resolve, 5))
+  const { files, publish } = collector()
+  const started = tip
+  const dump = await at.management.dump(at.databaseId, publish)
+  const ended = tip
+  running = false
+  await writer
+  expect(ended).toBeGreaterThan(started)
+  const file = new Uint8Array(await (files.get(dump.downloadUrl) as Blob).arrayBuffer())
+  expect([file[18], file[19]]).toEqual([1, 1])
+  expect(sqlite3(file, "PRAGMA integrity_check")).toBe("ok")
+  expect(sqlite3(file, "PRAGMA journal_mode")).toBe("delete")
+  expect(sqlite3(file, "SELECT group_concat(name) FROM sqlite_schema")).toBe("t")
+  // Every row up to the tip, and none after it.
+  expect(sqlite3(file, "SELECT count(*) || ' ' || max(at_tip) FROM t")).toBe(`${dump.tip - 1} ${dump.tip}`)
+})
+
+test("the URL's file is erased at its time, and what an earlier run left is swept at start", async () => {
+  await using at = await TestService.start({ dumpUrlSeconds: 1 })
+  const { publish } = collector()
+  const { expiresAt } = await at.management.dump(at.databaseId, publish)
+  expect(expiresAt - Date.now() / 1000).toBeLessThanOrEqual(1)
+  expect((await at.storage.dumps()).length).toBe(1)
+  await expect.poll(async () => (await at.storage.dumps()).length).toBe(0)
+
+  const stale = await at.storage.createDump("devkey", at.databaseId, "dump-1000-1-x.sqlite")
+  await stale.publish()
+  const fresh = await at.storage.createDump("devkey", at.databaseId, `dump-${Math.floor(Date.now() / 1000) + 900}-2-x.sqlite`)
+  await fresh.publish()
+  await at.service.close()
+  await using again = await TestService.start({}, { storage: at.storage })
+  await expect.poll(async () => (await again.storage.dumps()).length).toBe(1)
+})
+
+test("several dumps at once, and one of a database that is deleted meanwhile is not_found and leaves nothing", async () => {
+  await using at = await TestService.start()
+  const peer = await at.connect()
+  await peer.exec("CREATE TABLE t(x)")
+  await peer.exec("WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM c LIMIT 3000) INSERT INTO t SELECT randomblob(4000) FROM c")
+  const { files, publish } = collector()
+  const dumps = await Promise.all([1, 2, 3].map(() => at.management.dump(at.databaseId, publish)))
+  expect(new Set(dumps.map((dump) => dump.downloadUrl)).size).toBe(3)
+  const sizes = [...files.values()].map((file) => file.size)
+  expect(new Set(sizes).size).toBe(1)
+  const doomed = at.management.dump(at.databaseId, publish)
+  doomed.catch(() => {})
+  await new Promise((resolve) => setTimeout(resolve, 2))
+  await at.management.delete(at.databaseId)
+  await expect(doomed).rejects.toMatchObject({ code: "not_found" })
+  expect(await at.storage.dumps()).toEqual([])
+})
