@@ -138,6 +138,7 @@ test("nothing that a database holds is read as markup", async ({ page, demo }, i
   await expect(page.locator(".rows th")).toHaveText(["", "<b>c</b>", "link"])
   await expect(cells(page)).toHaveText([script, "javascript:window.pwned=1"])
   await run(page, `SELECT 9007199254740993, x'00ff', NULL, 'NULL', 1e999, 2.0, 'a'||char(0)||'b', x''`)
+  await expect(cells(page)).toHaveCount(8)
   expect(
     await cells(page).evaluateAll((all) =>
       all.map((cell) => [cell.textContent, (cell as HTMLElement).dataset["class"]]),
@@ -233,6 +234,7 @@ test("rows stream into a bounded table, and a runaway statement is cancelled", a
   )
   await expect(outcome(page)).toContainText("100,000 rows")
   await expect(page.locator(".notice")).toContainText("Showing the first")
+  await expect(page.locator(".rows tr[data-row='0']")).toBeVisible()
   expect(await page.locator(".rows tr[data-row]").count()).toBeLessThan(200)
   await page.locator(".rows").focus()
   await page.keyboard.press("End")

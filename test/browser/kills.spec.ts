@@ -73,7 +73,10 @@ test(`after each of ${kills} kills of the browser every acknowledged transaction
     await writePairs(page, databaseId, stored + 1, (i) => {
       newestAck = i
     })
-    await delay(random.below(1_000))
+    // Most kills hit the writing, some the opening.
+    if (kill === 1 || random.chance(0.8))
+      await expect.poll(() => newestAck, { timeout: 30_000 }).toBeGreaterThan(stored)
+    await delay(random.below(300))
     await profile.kill()
     await profile.launch()
     page = await profile.open(site.plain)
@@ -81,11 +84,10 @@ test(`after each of ${kills} kills of the browser every acknowledged transaction
     const found = await look(page, databaseId)
     const what = `kill ${kill}, AGENTDB_SEED=${seed}`
     expect(found, what).toMatchObject({ a: found.newest, b: found.newest, oddPairs: 0, integrity: [["ok"]] })
-    // One transaction may have been durable with its acknowledgement still on the way, and one more on the way out.
+    // More than that may be there: what was durable with its acknowledgement still on the way.
     expect(found.newest, what).toBeGreaterThanOrEqual(newestAck)
-    // The tables were one commit, each pair one more.
+    // The tables were one commit, and each pair is one.
     expect(found.tip, what).toBe(1 + (found.newest ?? 0))
     stored = found.newest ?? 0
   }
-  expect(stored, "nothing was written at all").toBeGreaterThan(0)
 })

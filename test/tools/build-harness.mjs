@@ -30,7 +30,7 @@ export async function buildHarness(packageHash) {
       outDir: staging,
       emptyOutDir: true,
       minify: false,
-      rolldownOptions: { input: inRoot(pages, "harness.html") },
+      rolldownOptions: { input: ["harness.html", "sandbox.html"].map((page) => inRoot(pages, page)) },
     },
   })
   renameSync(staging, folder)

@@ -70,8 +70,8 @@ test("agrees with the engine's own tail pointer", async () => {
       const bytes = new TextEncoder().encode(`${script}\0`)
       const start = wasm.scopedAlloc(bytes.length)
       wasm.heap8u().set(bytes, Number(start))
-      const ppStmt = wasm.scopedAllocPtr()
-      const ppTail = wasm.scopedAllocPtr()
+      const ppStmt = wasm.scopedAlloc(8)
+      const ppTail = wasm.scopedAlloc(8)
       const out: string[] = []
       const end = Number(start) + bytes.length - 1
       for (let at = Number(start); at < end; ) {
