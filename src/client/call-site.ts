@@ -22,7 +22,7 @@ export function atSite(error: unknown, site: Error): unknown {
     ...(cause === undefined ? {} : { cause }),
     ...(statementIndex === undefined ? {} : { statementIndex }),
   })
-  const frames = site.stack?.replace(/^Error\n/, "")
+  const frames = site.stack?.replace(/^Error:?\s*\n/, "")
   if (frames)
     Object.defineProperty(own, "stack", {
       value: `${own.name}: ${message}\n${frames}`,

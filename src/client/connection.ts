@@ -165,13 +165,16 @@ class WireConnection extends Requests implements Connection {
     stop: Stop | undefined,
     scope: Stop | undefined,
   ): Promise<SocketTransaction> {
+    let hasEnded = false
+    let tx: SocketTransaction | undefined
     const ended = () => {
+      hasEnded = true
       if (tx) this.#transactions.delete(tx)
       release()
     }
-    let tx: SocketTransaction | undefined
     tx = await openTransaction(socket, { ...frames, rollback: [...frames.rollback], ended }, stop, scope)
-    this.#transactions.add(tx)
+    // It may have been lost already.
+    if (!hasEnded) this.#transactions.add(tx)
     return tx
   }
 }

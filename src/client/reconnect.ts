@@ -117,6 +117,7 @@ export class Line {
   }
 
   #pass<T>(act: (socket: Socket) => Promise<T>, maxMs: number, stop?: Stop): Promise<T> {
+    if (stop?.error) return Promise.reject(stop.error)
     if (this.#state.at === "up") return act(this.#state.socket)
     if (this.#state.at === "gone") return Promise.reject(this.#state.error)
     const waiting = this.#waiters.wait(

@@ -22,6 +22,8 @@ export class Dumps {
   readonly #storage: Storage
   readonly #limits: Limits
   readonly #clock: Clock
+  /** Tells the dumps of this run from those that earlier runs left. */
+  readonly #run = (crypto.getRandomValues(new Uint32Array(1))[0] as number).toString(36)
   #made = 0
 
   constructor(catalog: Catalog, storage: Storage, limits: Limits, clock: Clock) {
@@ -37,7 +39,7 @@ export class Dumps {
     const open = await this.#catalog.retain(entry)
     try {
       const expiresAt = unixSeconds(this.#clock) + this.#limits.dumpUrlSeconds
-      const name = dumpName(expiresAt, ++this.#made)
+      const name = `dump-${expiresAt}-${++this.#made}-${this.#run}.sqlite`
       const target = await this.#storage.createDump(project, id, name)
       try {
         // Only what is durable may be told of.
@@ -62,12 +64,13 @@ export class Dumps {
     }
   }
 
-  /** Erases the expired dumps of earlier runs, and sees to the others at their time. */
+  /** Erases the expired and the unfinished dumps of earlier runs, and sees to the others at their time. */
   async sweep(): Promise<void> {
     const now = unixSeconds(this.#clock)
-    for (const { project, id, name } of await this.#storage.dumps()) {
+    for (const { project, id, name, unfinished } of await this.#storage.dumps()) {
+      if (name.endsWith(`-${this.#run}.sqlite`)) continue
       const expiresAt = expiryOf(name)
-      if (expiresAt <= now) await this.#storage.removeDump(project, id, name)
+      if (unfinished || expiresAt <= now) await this.#storage.removeDump(project, id, name)
       else this.#eraseAt(expiresAt, project, id, name)
     }
   }
@@ -78,11 +81,6 @@ export class Dumps {
       this.#storage.removeDump(project, id, name).catch(() => {})
     })
   }
-}
-
-function dumpName(expiresAt: number, serial: number): string {
-  const random = crypto.getRandomValues(new Uint32Array(1))[0] as number
-  return `dump-${expiresAt}-${serial}-${random.toString(36)}.sqlite`
 }
 
 /** Unix seconds; 0, so expired, for a name that is none of ours. */

@@ -69,7 +69,7 @@ export class CursorSource implements RowSource {
   }
 
   produce(): Produced {
-    return this.#fill(performance.now() + sliceMs)
+    return this.#fill(sliceMs)
   }
 
   /** All that is left, as frames of at most `maxBytes` together. Throws `resource_exhausted` above. */
@@ -97,14 +97,13 @@ export class CursorSource implements RowSource {
     this.#onClose()
   }
 
-  #fill(until: number): Produced {
+  #fill(sliceMs: number): Produced {
     if (this.#failure) throw this.#failure
     const batch = this.#batch
+    const size = { targetBytes: this.#target, maxFrameBytes: this.#limits.maxFrameBytes, sliceMs }
     try {
-      while (this.#rowStands && this.#statement.appendRow(batch, this.#limits.maxFrameBytes)) {
-        this.#rowStands = this.#statement.step(this.#run)
-        if (batch.byteLength >= this.#target || performance.now() >= until) break
-      }
+      const filled = this.#rowStands ? this.#statement.fill(batch, size, this.#run) : "done"
+      this.#rowStands = filled === "full" && this.#statement.advance(this.#run)
     } catch (error) {
       if (batch.rows === 0) throw error
       // The rows before it go out first.

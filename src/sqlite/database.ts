@@ -188,8 +188,9 @@ export class Database {
 
   /**
    * Moves the WAL into the file.
-   * @returns true if the WAL is empty now; false if a reader or the writer's transaction is in the way. Whatever
-   * no reader needs has been moved then too, so that a later call has less to do.
+   * @returns true if the WAL is empty now; false if a reader or the writer's transaction is in the way, or the disk
+   * is full: the WAL keeps then what could not be moved, and a later call has less to do.
+   * @throws AgentDBError as `flush`, if a sync failed
    */
   checkpoint(): boolean {
     this.#check()
@@ -198,8 +199,9 @@ export class Database {
     const statement = this.writer.prepareOwn(`PRAGMA wal_checkpoint(${mode})`)
     try {
       statement.step(ownRun())
-      const busy = statement.number(0) !== 0
-      return !busy && mode === "TRUNCATE"
+      return statement.number(0) === 0 && mode === "TRUNCATE"
+    } catch {
+      return false
     } finally {
       statement.finalize()
       this.#check()
@@ -236,6 +238,8 @@ export class Database {
       this.flush()
       const { tip } = this
       this.checkpoint()
+      // On a full disk the WAL stays, and the record has to tell how far it was counted.
+      this.#tip.record()
       this.writer.close()
       this.#check()
       Tip.close(this.#meta, tip)

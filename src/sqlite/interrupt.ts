@@ -29,12 +29,15 @@ export class Interrupt {
   #run: RunContext | undefined
   #startedAt = 0
   #heartbeatAt = 0
+  /** Time since `enter`, as the last poll found it. */
+  polledMs = 0
 
   /** Everything the engine executes until `leave` counts for `run`. */
   enter(run: RunContext): void {
     this.#run = run
     this.#startedAt = performance.now()
     this.#heartbeatAt = this.#startedAt
+    this.polledMs = 0
   }
 
   leave(): void {
@@ -47,7 +50,8 @@ export class Interrupt {
     const run = this.#run
     if (!run) return 0
     const now = performance.now()
-    const ranMs = run.ranMs + now - this.#startedAt
+    this.polledMs = now - this.#startedAt
+    const ranMs = run.ranMs + this.polledMs
     if (ranMs > run.limitMs || (run.deadline !== undefined && now > run.deadline)) run.stopped = "deadline_exceeded"
     else if (asksToStop(run, ranMs)) run.stopped = "canceled"
     if (now - this.#heartbeatAt >= heartbeatMs) {

@@ -16,6 +16,8 @@ export interface BatchSize {
   /** Enough: stop after the row that reaches it. */
   readonly targetBytes: number
   readonly maxFrameBytes: number
+  /** Stop after the row during which so much time had passed, so that the caller can serve others; default never. */
+  readonly sliceMs?: number
 }
 
 /** before: never stepped. row: one stands. appended: one stands that is in a batch already. ended: nothing more. */
@@ -97,7 +99,8 @@ export class PreparedStatement {
    */
   fill(batch: ColumnBatchWriter, size: BatchSize, run: RunContext): "full" | "done" {
     if (this.#state === "ended") return "done"
-    const { heap, sqlite } = this.#connection.engine
+    const { sliceMs = Number.POSITIVE_INFINITY } = size
+    const { heap, interrupt, sqlite } = this.#connection.engine
     this.#enter(run)
     try {
       for (;;) {
@@ -107,11 +110,19 @@ export class PreparedStatement {
         }
         if (!appendRow(sqlite, heap, this.#pointer, batch, size.maxFrameBytes)) return "full"
         this.#state = "appended"
-        if (batch.byteLength >= size.targetBytes) return "full"
+        if (batch.byteLength >= size.targetBytes || interrupt.polledMs >= sliceMs) return "full"
       }
     } finally {
       this.#leave()
     }
+  }
+
+  /**
+   * Whether another row stands: the one that did not fit, or else the next, which is stepped to.
+   * @throws AgentDBError as `step`
+   */
+  advance(run: RunContext): boolean {
+    return this.#state === "row" || this.step(run)
   }
 
   /** A value of the row that stands, for statements of our own. */

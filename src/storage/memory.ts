@@ -7,7 +7,7 @@ interface Folder {
   readonly main: MemoryFile
   readonly wal: MemoryFile
   readonly meta: MemoryFile
-  readonly dumps: Map<string, MemoryFile>
+  readonly dumps: Map<string, { unfinished: boolean }>
 }
 
 /** Databases that live as long as this object: for Node, for tests and for contexts without OPFS. */
@@ -60,10 +60,14 @@ export class MemoryStorage implements Storage {
     const { dumps } = this.#get(project, id)
     if (dumps.has(name)) throw new AgentDBError("already_exists", `dump ${name} exists`)
     const file = new MemoryFile()
-    dumps.set(name, file)
+    const dump = { unfinished: true }
+    dumps.set(name, dump)
     return {
       file,
-      publish: async () => new Blob(file.parts(), { type: "application/vnd.sqlite3" }),
+      async publish() {
+        dump.unfinished = false
+        return new Blob(file.parts(), { type: "application/vnd.sqlite3" })
+      },
       discard: async () => void dumps.delete(name),
     }
   }
@@ -71,7 +75,9 @@ export class MemoryStorage implements Storage {
   async dumps(): Promise<DumpName[]> {
     const found: DumpName[] = []
     for (const [project, folders] of this.#projects) {
-      for (const [id, folder] of folders) for (const name of folder.dumps.keys()) found.push({ project, id, name })
+      for (const [id, { dumps }] of folders) {
+        for (const [name, { unfinished }] of dumps) found.push({ project, id, name, unfinished })
+      }
     }
     return found
   }

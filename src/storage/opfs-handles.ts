@@ -5,13 +5,19 @@ import type { SyncFile } from "./storage.ts"
 const conflictWaitMs = 6_000
 const longestPauseMs = 200
 
-/** The DOM library for pages leaves this method out: it exists in dedicated workers only. */
+/** What the DOM library leaves out: the first exists in dedicated workers only, the second outside the standard. */
 interface SyncFileHandle extends FileSystemFileHandle {
   createSyncAccessHandle(): Promise<SyncFile>
+  move(folder: FileSystemDirectoryHandle, name: string): Promise<void>
 }
 
 export function openSyncHandle(file: FileSystemFileHandle): Promise<SyncFile> {
   return (file as SyncFileHandle).createSyncAccessHandle()
+}
+
+/** Renames a file that nobody has open: after a crash it has the one name or the other. The handle goes with it. */
+export function moveFile(file: FileSystemFileHandle, folder: FileSystemDirectoryHandle, name: string): Promise<void> {
+  return (file as SyncFileHandle).move(folder, name)
 }
 
 /**

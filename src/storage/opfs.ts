@@ -1,5 +1,5 @@
 import { AgentDBError } from "../wire/errors.ts"
-import { acquire, entryNames, findFile, findFolder, removeEntry } from "./opfs-handles.ts"
+import { acquire, entryNames, findFile, findFolder, moveFile, removeEntry } from "./opfs-handles.ts"
 import { checkId, databaseNotFound, databasePath, decodeSegment, encodeSegment } from "./paths.ts"
 import { ScratchPool } from "./scratch-pool.ts"
 import type { DatabaseFiles, DumpFile, DumpName, Storage, SyncFile } from "./storage.ts"
@@ -7,6 +7,8 @@ import type { DatabaseFiles, DumpFile, DumpName, Storage, SyncFile } from "./sto
 const formatVersion = 1
 const fileNames = { main: "data.sqlite", wal: "data.sqlite-wal", meta: "meta" } as const
 const dumpPrefix = "dump-"
+/** A dump has this name until all of it is there. */
+const unfinishedPrefix = "unfinished-dump-"
 /** No project's folder begins with a dot. */
 const scratchFolder = ".scratch"
 
@@ -48,7 +50,9 @@ export class OpfsStorage implements Storage {
 
   async readMeta(project: string, id: string): Promise<Uint8Array | undefined> {
     const folder = await this.#find(project, id)
-    const meta = folder && (await findFile(folder, fileNames.meta))
+    // Removal takes the main file first.
+    if (!folder || !(await findFile(folder, fileNames.main))) return undefined
+    const meta = await findFile(folder, fileNames.meta)
     return meta && new Uint8Array(await (await meta.getFile()).arrayBuffer())
   }
 
@@ -90,17 +94,18 @@ export class OpfsStorage implements Storage {
     if (!folder) throw databaseNotFound(id)
     const fileName = dumpPrefix + encodeSegment(name)
     if (await findFile(folder, fileName)) throw new AgentDBError("already_exists", `dump ${name} exists`)
-    const handle = await folder.getFileHandle(fileName, { create: true })
+    const handle = await folder.getFileHandle(unfinishedPrefix + encodeSegment(name), { create: true })
     const file = await acquire(handle)
     return {
       file,
       async publish() {
         file.close()
+        await moveFile(handle, folder, fileName)
         return handle.getFile()
       },
-      async discard() {
+      discard: async () => {
         file.close()
-        await removeEntry(folder, fileName)
+        await this.removeDump(project, id, name)
       },
     }
   }
@@ -111,9 +116,10 @@ export class OpfsStorage implements Storage {
       for (const id of await this.databases(project)) {
         const folder = await this.#find(project, id).catch(() => undefined)
         const names = folder ? await entryNames(folder, "file") : []
-        for (const fileName of names.filter((candidate) => candidate.startsWith(dumpPrefix))) {
-          const name = decodeSegment(fileName.slice(dumpPrefix.length))
-          if (name !== undefined) found.push({ project, id, name })
+        for (const fileName of names) {
+          const prefix = [dumpPrefix, unfinishedPrefix].find((candidate) => fileName.startsWith(candidate))
+          const name = prefix && decodeSegment(fileName.slice(prefix.length))
+          if (name !== undefined) found.push({ project, id, name, unfinished: prefix === unfinishedPrefix })
         }
       }
     }
@@ -122,7 +128,8 @@ export class OpfsStorage implements Storage {
 
   async removeDump(project: string, id: string, name: string): Promise<void> {
     const folder = await this.#find(project, id)
-    if (folder) await removeEntry(folder, dumpPrefix + encodeSegment(name))
+    if (!folder) return
+    for (const prefix of [unfinishedPrefix, dumpPrefix]) await removeEntry(folder, prefix + encodeSegment(name))
   }
 
   async close(): Promise<void> {

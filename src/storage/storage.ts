@@ -22,10 +22,10 @@ export interface DatabaseFiles {
   close(): void
 }
 
-/** The file of a dump while it is written, and after. */
+/** The file of a dump while it is written, and after. Until it is published it counts as unfinished. */
 export interface DumpFile {
   readonly file: SyncFile
-  /** Closes the file and hands out its content; on OPFS that is the File on disk, so nothing is copied. */
+  /** Closes the file, marks it finished and hands out its content; on OPFS that is the File on disk, not a copy. */
   publish(): Promise<Blob>
   /** Closes and erases the file. */
   discard(): Promise<void>
@@ -36,6 +36,8 @@ export interface DumpName {
   id: string
   /** As given to `createDump`: it carries the expiry. */
   name: string
+  /** It was never published: somebody writes it at this moment, or was killed while doing so. */
+  unfinished: boolean
 }
 
 /**
@@ -48,7 +50,7 @@ export interface Storage {
   projects(): Promise<string[]>
   /** The ids that have a folder, whatever its state. */
   databases(project: string): Promise<string[]>
-  /** The whole meta file of a database that is not open; undefined if there is none. */
+  /** The whole meta file of a database that is not open; undefined if there is none or its removal has begun. */
   readMeta(project: string, id: string): Promise<Uint8Array | undefined>
   /** New and empty files. */
   create(project: string, id: string): Promise<DatabaseFiles>

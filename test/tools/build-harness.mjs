@@ -8,7 +8,7 @@ const pages = "test/fixtures/pages"
 const dayMs = 86_400_000
 
 /**
- * Bundles the page that browser tests drive, over dist/ and with a user's default configuration.
+ * Bundles the pages that browser tests drive, over dist/ and with a user's default configuration.
  * @param {string} packageHash what dist/ was built from
  * @returns {Promise<string>} a folder that no later build changes, so that a test run in progress keeps its page
  */
@@ -30,12 +30,17 @@ export async function buildHarness(packageHash) {
       outDir: staging,
       emptyOutDir: true,
       minify: false,
-      rolldownOptions: { input: ["harness.html", "sandbox.html"].map((page) => inRoot(pages, page)) },
+      rolldownOptions: { input: htmlFiles() },
     },
   })
   renameSync(staging, folder)
   removeOld()
   return folder
+}
+
+function htmlFiles() {
+  const names = readdirSync(inRoot(pages)).filter((name) => name.endsWith(".html"))
+  return names.map((name) => inRoot(pages, name))
 }
 
 function removeOld() {

@@ -418,3 +418,22 @@ test("a factory's connection does not hold what the link source throws against l
   await db.exec("X")
   await db.close()
 })
+
+test("connect with an aborted signal dials nothing", async () => {
+  const server = fakeServer()
+  const signal = AbortSignal.abort()
+  expect(await failure(connect({ ...terms, link: server.link, signal }))).toMatchObject({ code: "canceled" })
+  expect(server.peers).toHaveLength(0)
+})
+
+test("an idle connection's timers do not hold the process open", async () => {
+  const held = () => process.getActiveResourcesInfo().filter((kind) => kind === "Timeout").length
+  const before = held()
+  const server = fakeServer()
+  const db = await connect({ ...terms, link: server.link })
+  await db.exec("A")
+  await db.transaction((tx) => tx.exec("B"))
+  await settle()
+  expect(held()).toBe(before)
+  await db.close()
+})
