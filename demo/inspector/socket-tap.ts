@@ -1,4 +1,4 @@
-import { decodeClientMessage, decodeServerMessage } from "agentdb-web/client"
+import { decodeClientMessage, decodeServerMessage } from "agentdb-web"
 import { countOf } from "../format.ts"
 import type { Direction, FrameEntry, OpenRequest } from "./frame-entry.ts"
 

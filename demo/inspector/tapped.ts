@@ -1,5 +1,6 @@
 import type { AgentDB } from "agentdb-web"
-import { type Connection, connect, mintToken } from "agentdb-web/client"
+import { mintToken } from "agentdb-web"
+import { type Connection, connect } from "agentdb-web/client"
 import type { FrameLog } from "./frame-log.ts"
 import { recordingLink } from "./recording-link.ts"
 

@@ -9,8 +9,8 @@ export async function instantiateWasm(
   const url = String(source)
   const response = await fetchWasm(url)
   const type = response.headers.get("content-type") ?? ""
-  // Streaming insists on this type; any other may still be wasm from a server that does not know it.
-  if (type.split(";")[0]?.trim().toLowerCase() === "application/wasm") {
+  // Streaming insists on this type, bare; any other may still be wasm from a server that does not know it.
+  if (type.toLowerCase() === "application/wasm") {
     return WebAssembly.instantiateStreaming(response, imports).catch((cause: unknown) =>
       Promise.reject(failure(url, cause)),
     )

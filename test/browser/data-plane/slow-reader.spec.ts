@@ -27,7 +27,7 @@ test("a million rows to a slow reader: memory stays flat and no batch goes beyon
     const [service, { port1, port2 }] = [agentdb.port(), new MessageChannel()]
     port1.onmessage = ({ data }) => {
       if (data instanceof ArrayBuffer) {
-        const { requestId, message } = client.decodeClientMessage(new Uint8Array(data))
+        const { requestId, message } = window.agentdbWeb.decodeClientMessage(new Uint8Array(data))
         if (message.case === "query" && balance.queryId < 0) balance.queryId = requestId
         if (message.case === "credit" && requestId === balance.queryId) balance.credit += message.value.batches
         balance.highest = Math.max(balance.highest, balance.credit)
@@ -36,7 +36,7 @@ test("a million rows to a slow reader: memory stays flat and no batch goes beyon
     }
     service.onmessage = ({ data }) => {
       if (data instanceof ArrayBuffer) {
-        const { requestId, message } = client.decodeServerMessage(new Uint8Array(data))
+        const { requestId, message } = window.agentdbWeb.decodeServerMessage(new Uint8Array(data))
         if (message.case === "columnBatch" && requestId === balance.queryId) {
           balance.batches++
           balance.lowest = Math.min(balance.lowest, --balance.credit)

@@ -384,6 +384,24 @@ test("batch: an answer that comes slowly is waited for", async () => {
   await db.close()
 })
 
+test("batch: an answer that goes on before the Pong is not taken for a short one", async () => {
+  let batch = -1
+  const { link, peer } = pair(({ requestId, message }, peer) => {
+    if (message.case === "batch") {
+      batch = requestId
+      peer.exec(batch, 1n)
+    } else if (message.case === "ping") {
+      peer.exec(batch, 2n)
+      peer.send(requestId, { case: "pong", value: {} })
+      setTimeout(() => peer.done(batch), 20)
+    }
+  })
+  peer.answersPing = false
+  const db = await connect({ ...terms, link })
+  expect((await db.batch(["A", "B"])).results).toHaveLength(2)
+  await db.close()
+})
+
 test("cancels reach a busy worker through the ring, ids and all", async () => {
   const { link, peer } = pair(() => {})
   const db = await connect({ ...terms, link })

@@ -1,6 +1,6 @@
 import { expect, test } from "@playwright/test"
-import { execute, failureOf, one, startDatabase, unlimited } from "../../fixtures/engine.ts"
 import type { RunContext } from "../../../src/sqlite/interrupt.ts"
+import { execute, failureOf, one, startDatabase, unlimited } from "../../fixtures/engine.ts"
 
 const runaway = "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c) SELECT count(*) FROM c"
 

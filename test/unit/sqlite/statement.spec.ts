@@ -3,8 +3,8 @@ import { expect, test } from "@playwright/test"
 import { AgentDB_Wire_ValueSchema as ValueSchema } from "../../../src/gen/livekit_agentdb_pb.ts"
 import { ColumnBatchWriter } from "../../../src/wire/column-batch-writer.ts"
 import { toWireValue } from "../../../src/wire/values.ts"
-import { OracleServerMessage } from "../../fixtures/oracle.ts"
 import { codeOf, decodeRows, execute, failureOf, one, query, startDatabase, unlimited } from "../../fixtures/engine.ts"
+import { OracleServerMessage } from "../../fixtures/oracle.ts"
 
 const single: [sql: string, value: unknown][] = [
   ["SELECT 1 -- c", 1],
@@ -168,7 +168,10 @@ test("small batches join to the same rows as one large one", async () => {
 test("a row that does not fit beside others waits for the next frame; one that fits none is an error", async () => {
   const { database } = await startDatabase()
   const size = { targetBytes: 5000, maxFrameBytes: 5000 }
-  const statement = database.writer.prepare("VALUES ('a', zeroblob(2000)), ('b', zeroblob(4000)), ('c', 1)", "autocommit")
+  const statement = database.writer.prepare(
+    "VALUES ('a', zeroblob(2000)), ('b', zeroblob(4000)), ('c', 1)",
+    "autocommit",
+  )
   const batch = new ColumnBatchWriter(2)
   expect(statement.fill(batch, size, unlimited())).toBe("full")
   expect(decodeRows(batch).map((row) => row[0])).toEqual(["a"])
