@@ -11,6 +11,12 @@ export abstract class BaseLink implements Link {
   /** Tells the peer, then lets the transport go. */
   protected abstract end(close: Close): void
 
+  onwritable: Link["onwritable"]
+
+  get writable(): boolean {
+    return true
+  }
+
   get onframe() {
     return this.inbox.onframe
   }

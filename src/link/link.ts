@@ -42,6 +42,10 @@ export interface Link {
   signal(notice: SignalNotice): void
   /** What `signal` can carry. */
   readonly signals: "sab" | "blob" | "none"
+  /** False while the peer takes frames more slowly than they come. `send` still keeps what it is given. */
+  readonly writable?: boolean
+  /** Called when `writable` is true again. A link without these two always takes one more frame. */
+  onwritable?: (() => void) | undefined
   /** Ends the link; what was sent before still arrives. */
   close(code?: number, reason?: string): void
 }

@@ -29,8 +29,8 @@ export function runBatch(
   let room = maxBytes
   statements.forEach((statement, index) => {
     try {
-      // Each statement has the whole running limit.
-      run.ranMs = 0
+      // Statements that are too short to be polled add up.
+      if (run.isCanceled?.(run.ranMs)) throw new AgentDBError("canceled", "the batch was cancelled")
       const prepared = prepare(connection, statement, "batch", run, limits)
       room -= partBytes
       if (prepared.columnCount === 0) {

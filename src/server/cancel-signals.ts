@@ -2,7 +2,7 @@ import type { SignalNotice } from "../link/link.ts"
 
 /** A poll by URL costs 0.5 to 3 ms, so the first comes after this long and then no more often. */
 const pollMs = 50
-/** Notices for requests that have not come yet. */
+/** Notices, of either kind, whose frames have not come yet. */
 const maxPending = 1024
 const maxUrlLength = 2048
 
@@ -26,6 +26,8 @@ export class CancelSignals {
   #probe: string | undefined
   #probeAlive: boolean | undefined
   readonly #urls = new Map<number, string>()
+  /** How often the ring named an id whose Cancel frames have not come yet. */
+  readonly #ahead = new Map<number, number>()
 
   /** @param onRing told each id that the ring names. */
   constructor(
@@ -52,22 +54,43 @@ export class CancelSignals {
     return url
   }
 
-  /** Reads the ring. Before a request is admitted this drops ids that meant an earlier one of the same id. */
-  drain(): void {
-    for (const id of this.#ring?.drain() ?? []) this.#onRing(id)
+  /**
+   * Whether the ring has named the request that now comes. An id goes into the ring before its Cancel
+   * frame is sent, so an id without a frame so far means what comes between: this request. One whose
+   * frame came meant an earlier request.
+   */
+  isAhead(requestId: number): boolean {
+    this.#drain()
+    return this.#ahead.has(requestId)
+  }
+
+  /** The Cancel frame came. */
+  settle(requestId: number): void {
+    this.#drain()
+    const count = this.#ahead.get(requestId) ?? 0
+    if (count > 1) this.#ahead.set(requestId, count - 1)
+    else this.#ahead.delete(requestId)
   }
 
   /** The poll of one request, from inside its running statement. */
   poller(url: string | undefined, isMarked: () => boolean): (ranMs: number) => boolean {
     let next = pollMs
     return (ranMs) => {
-      this.drain()
+      this.#drain()
       if (isMarked()) return true
       if (url === undefined || ranMs < next) return false
       const read = this.#readUrl
       if (!read || !this.#works(read)) return false
       next = ranMs + pollMs
       return !read(url)
+    }
+  }
+
+  #drain(): void {
+    for (const id of this.#ring?.drain() ?? []) {
+      const count = this.#ahead.get(id)
+      if (count !== undefined || this.#ahead.size < maxPending) this.#ahead.set(id, (count ?? 0) + 1)
+      this.#onRing(id)
     }
   }
 

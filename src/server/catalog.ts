@@ -168,12 +168,12 @@ export class Catalog {
     const entries = new Map<string, Entry>()
     for (const id of await this.#storage.databases(project)) {
       const bytes = await this.#storage.readMeta(project, id)
-      if (!bytes || bytes.length === 0) {
+      const meta = bytes && parseMeta(bytes)
+      if (!bytes?.length || (!meta && (await this.#neverFinished(project, id)))) {
         // A creation that was cut before its first record, or a deletion before its last step: no data either way.
         await this.#storage.remove(project, id)
         continue
       }
-      const meta = parseMeta(bytes)
       const lost = { region: "", createdAt: 0, expiresAt: 0, order: 0 }
       const entry = newEntry(project, id, meta?.attributes ?? lost, meta)
       this.#lastOrder = Math.max(this.#lastOrder, entry.attributes.order)
@@ -181,6 +181,16 @@ export class Catalog {
       this.#armExpiry(entry)
     }
     return entries
+  }
+
+  /** Of a database without a valid record: whether it never had one, because its creation was cut while writing it. */
+  async #neverFinished(project: string, id: string): Promise<boolean> {
+    try {
+      Database.open(this.#engine, await this.#storage.open(project, id)).abandon()
+      return false
+    } catch (error) {
+      return AgentDBError.from(error).code === "not_found"
+    }
   }
 
   async #opened(entry: Entry): Promise<OpenDatabase> {

@@ -11,13 +11,14 @@ import type { OpenDatabase } from "./open-database.ts"
 import type { Request } from "./request.ts"
 import { CapturedSource, CursorSource, type RowSource } from "./row-source.ts"
 import { type Effects, noEffects, prepare, runToEnd } from "./statements.ts"
-import { Stream } from "./stream.ts"
+import { type Outlet, Stream } from "./stream.ts"
 import { Transaction } from "./transaction.ts"
 
 type ServerBody = NonNullable<MessageInitShape<typeof ServerMessageSchema>["message"]>
 
 /** Where answers go. The last one of a request ends it. */
 export interface Reply {
+  readonly outlet: Outlet
   frame(frame: Frame): void
   send(request: Request, body: ServerBody): void
   end(request: Request, body: ServerBody): void
@@ -299,6 +300,7 @@ export class Executor {
       this.#open.streamEnded(stream)
     }
     const stream = new Stream(source, request.credit, this.#open.queue, {
+      outlet: this.#reply.outlet,
       frame: (frame) => this.#reply.frame(frame),
       done: (totalRows) => {
         forget()

@@ -94,17 +94,22 @@ export class OpenDatabase {
     for (const member of this.members) member.flushed()
     this.#onTip(this.database.durableTip)
     this.#tidy()
-    this.#disarmRest()
-    this.#disarmRest = this.#clock.after(restMs, () => this.rest())
+    this.#armRest()
   }
 
   streamEnded(stream: Stream): void {
     this.streams.delete(stream)
-    if (this.database.walBytes > checkpointBytes) macrotask(() => this.#tidy())
+    // It may have been what kept the WAL from being emptied.
+    if (!this.#gone && this.database.walBytes > 0) this.#armRest()
+  }
+
+  #armRest(): void {
+    this.#disarmRest()
+    if (!this.#gone) this.#disarmRest = this.#clock.after(restMs, () => this.#rest())
   }
 
   /** Empties the WAL if nobody is in the way. */
-  rest(): void {
+  #rest(): void {
     if (this.#gone || !this.turn.free) return
     this.flush()
     if (!this.#gone && this.database.walBytes > 0) this.#checkpoint()
@@ -158,7 +163,8 @@ export class OpenDatabase {
   #tidy(): void {
     if (this.#gone || this.database.walBytes <= checkpointBytes) return
     if (!this.turn.free || this.database.unflushed > 0) return
-    while (!this.#checkpoint() && !this.#gone && this.database.walBytes > this.#limits.walBytes) {
+    while (!this.#checkpoint() && !this.#gone && this.database.readers > 0) {
+      if (this.database.walBytes <= this.#limits.walBytes) return
       const [oldest] = [...this.streams].filter((stream) => stream.reading && stream.stalled)
       if (!oldest) return
       const why = `its snapshot kept the write-ahead log above ${this.#limits.walBytes} bytes while it waited for credit`
@@ -170,7 +176,8 @@ export class OpenDatabase {
     try {
       return this.database.checkpoint()
     } catch (error) {
-      this.#fail(AgentDBError.from(error))
+      // A full disk leaves everything in the WAL, where it is as safe; a failed flush leaves nothing certain.
+      if (this.database.failure) this.#fail(AgentDBError.from(error))
       return false
     }
   }

@@ -8,11 +8,27 @@ import type { Frame } from "../wire/frames.ts"
 export class Outbox {
   readonly #link: Link
   readonly #mustHold: () => boolean
+  readonly #parked = new Set<() => void>()
   #held: { frame: Frame; ends: number | undefined }[] = []
 
   constructor(link: Link, mustHold: () => boolean) {
     this.#link = link
     this.#mustHold = mustHold
+    link.onwritable = () => this.#wake()
+  }
+
+  /** False while the peer does not keep up: whoever can wait should `park`. */
+  get writable(): boolean {
+    return this.#link.writable !== false
+  }
+
+  /** Calls `task` once when the peer has caught up: those who wait longest come first. */
+  park(task: () => void): void {
+    this.#parked.add(task)
+  }
+
+  unpark(task: () => void): void {
+    this.#parked.delete(task)
   }
 
   /** @param ends the request whose last frame this is. */
@@ -38,5 +54,11 @@ export class Outbox {
     const held = this.#held
     this.#held = []
     return held.flatMap(({ ends }) => (ends === undefined ? [] : [ends]))
+  }
+
+  #wake(): void {
+    const parked = [...this.#parked]
+    this.#parked.clear()
+    for (const task of parked) task()
   }
 }

@@ -13,6 +13,7 @@ import { Executor, type Reply } from "./executor.ts"
 import type { Member, OpenDatabase } from "./open-database.ts"
 import { Outbox } from "./outbox.ts"
 import { maxCredit, newRequest, type Request, type Work, workOf } from "./request.ts"
+import type { Outlet } from "./stream.ts"
 
 type ServerBody = NonNullable<MessageInitShape<typeof ServerMessageSchema>["message"]>
 
@@ -92,6 +93,10 @@ export class Session implements Member, Reply {
   }
 
   // Reply
+
+  get outlet(): Outlet {
+    return this.#outbox
+  }
 
   frame(frame: Frame): void {
     this.#say(frame)
@@ -202,7 +207,7 @@ export class Session implements Member, Reply {
 
   #admit(requestId: number, work: Work, bytes: number): void {
     const { limits } = this.#host
-    this.#signals.drain()
+    const canceled = this.#signals.isAhead(requestId)
     const url = this.#signals.takeUrl(requestId)
     if (this.#live.has(requestId)) {
       this.close(CloseCode.policy, `request_id ${requestId} is still in use`)
@@ -214,6 +219,7 @@ export class Session implements Member, Reply {
       return
     }
     const request: Request = newRequest(requestId, work, bytes, limits, this.#signals.poller(url, () => request.canceled))
+    request.canceled = canceled
     this.#live.set(requestId, request)
     this.#queue.push(request)
     this.#queuedBytes += bytes
@@ -239,6 +245,7 @@ export class Session implements Member, Reply {
   }
 
   #cancel(requestId: number): void {
+    this.#signals.settle(requestId)
     const request = this.#live.get(requestId)
     if (!request) return
     request.canceled = true

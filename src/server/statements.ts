@@ -33,7 +33,8 @@ export function prepare(
     prepared.finalize()
     throw error
   }
-  run.limitMs = prepared.kind.maintenance ? limits.maintenanceMs : limits.statementMs
+  // Each statement of a batch has the whole limit.
+  run.limitMs = run.ranMs + (prepared.kind.maintenance ? limits.maintenanceMs : limits.statementMs)
   return prepared
 }
 

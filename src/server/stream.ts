@@ -4,15 +4,25 @@ import { maxCredit } from "./request.ts"
 import { CapturedSource, CursorSource, type RowSource } from "./row-source.ts"
 import type { RunQueue } from "./run-queue.ts"
 
+/** A way out that may be slower than what comes. */
+export interface Outlet {
+  /** False while the peer does not keep up. */
+  readonly writable: boolean
+  /** Calls `task` once when it is writable again. */
+  park(task: () => void): void
+  unpark(task: () => void): void
+}
+
 /** What a stream tells its session. */
 export interface StreamOutput {
+  readonly outlet: Outlet
   frame(frame: Frame): void
   /** All rows are out. */
   done(totalRows: number): void
   failed(error: AgentDBError): void
 }
 
-/** An answer on its way out, paced by credit. */
+/** An answer on its way out, paced by credit and by what the link takes. */
 export class Stream {
   #source: RowSource
   #credit: number
@@ -21,6 +31,7 @@ export class Stream {
   readonly #queue: RunQueue
   readonly #output: StreamOutput
   readonly #turn = () => this.#step()
+  readonly #goOn = () => this.#schedule()
 
   constructor(source: RowSource, credit: number, queue: RunQueue, output: StreamOutput) {
     this.#source = source
@@ -29,9 +40,9 @@ export class Stream {
     this.#output = output
   }
 
-  /** Waits for its peer: nothing more can leave until credit comes. */
+  /** Waits for its peer: nothing more can leave until credit comes, or until the link takes more. */
   get stalled(): boolean {
-    return this.#credit === 0 && this.#source.costs
+    return this.#needsCredit || !this.#output.outlet.writable
   }
 
   /** Whether a statement is still open under it. */
@@ -51,7 +62,7 @@ export class Stream {
 
   addCredit(batches: number): void {
     this.#credit = Math.min(maxCredit, this.#credit + batches)
-    if (!this.#ended && !this.stalled) this.#queue.add(this.#turn)
+    this.#schedule()
   }
 
   /** Takes the rest of the rows now, before something changes what the statement would see. */
@@ -69,6 +80,7 @@ export class Stream {
     if (this.#ended) return
     this.#ended = true
     this.#queue.remove(this.#turn)
+    this.#output.outlet.unpark(this.#goOn)
     this.#source.close()
     if (error) this.#output.failed(error)
   }
@@ -94,7 +106,18 @@ export class Stream {
       this.end(AgentDBError.from(error))
       return
     }
-    if (!this.#ended && !this.stalled) this.#queue.add(this.#turn)
+    this.#schedule()
+  }
+
+  get #needsCredit(): boolean {
+    return this.#credit === 0 && this.#source.costs
+  }
+
+  /** The next turn, where there can be one; else whoever is waited for comes back here. */
+  #schedule(): void {
+    if (this.#ended || this.#needsCredit) return
+    if (this.#output.outlet.writable) this.#queue.add(this.#turn)
+    else this.#output.outlet.park(this.#goOn)
   }
 
   #finish(): void {

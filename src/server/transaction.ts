@@ -45,6 +45,8 @@ export class Transaction {
 
   /** Whether a statement runs inside. Throws `aborted` where it must not run at all. */
   enter(): boolean {
+    // A stream may have met the failure that ended it.
+    this.noteEngineRollback()
     if (this.#state.name === "aborted") throw this.#aborted(this.#state.why)
     return this.isOpen
   }

@@ -161,6 +161,11 @@ export class Database {
     this.#tip.markDurable()
   }
 
+  /** Why nothing but `abandon` is left; undefined while all is well. */
+  get failure(): AgentDBError | undefined {
+    return this.#failure
+  }
+
   /** A connection for one reader at a time. */
   takeReader(): Connection {
     this.#check()

@@ -36,8 +36,9 @@ export class Interrupt {
   enter(run: RunContext): void {
     this.#run = run
     this.#startedAt = performance.now()
-    this.#heartbeatAt = this.#startedAt
     this.polledMs = 0
+    // Many short statements in a row keep the worker from its event loop as one long one does.
+    this.#beatIfDue(run, run.ranMs, this.#startedAt)
   }
 
   leave(): void {
@@ -54,16 +55,16 @@ export class Interrupt {
     const ranMs = run.ranMs + this.polledMs
     if (ranMs > run.limitMs || (run.deadline !== undefined && now > run.deadline)) run.stopped = "deadline_exceeded"
     else if (asksToStop(run, ranMs)) run.stopped = "canceled"
-    if (now - this.#heartbeatAt >= heartbeatMs) {
-      this.#heartbeatAt = now
-      this.#beat(run, ranMs)
-    }
+    this.#beatIfDue(run, ranMs, now)
     return run.stopped ? 1 : 0
   }
 
-  #beat(run: RunContext, ranMs: number): void {
+  #beatIfDue(run: RunContext, ranMs: number, now: number): void {
+    if (now - this.#heartbeatAt < heartbeatMs) return
+    this.#heartbeatAt = now
     try {
-      this.onBusy?.(ranMs, run.limitMs)
+      // What was used up by earlier statements of the same request is not this one's.
+      this.onBusy?.(ranMs, run.limitMs - run.ranMs)
     } catch {
       // A listener that fails costs its own heartbeat and nothing else.
     }

@@ -5,7 +5,7 @@ import { expect, opfsTree } from "../../fixtures/browser.ts"
 declare global {
   interface Window {
     /** The service, from `openAll` until `closeService`. */
-    agentdb: AgentDB
+    service: AgentDB
   }
 }
 
@@ -25,7 +25,7 @@ export function openAll(page: Page): Promise<Found> {
   return page.evaluate(async () => {
     const started = performance.now()
     const agentdb = await window.agentdbWeb.openAgentDB({ storage: "opfs" })
-    window.agentdb = agentdb
+    window.service = agentdb
     const databases: Found["databases"] = []
     let openMs: number | undefined
     for (let pageToken: string | undefined = ""; pageToken !== undefined; ) {
@@ -49,7 +49,7 @@ export function openAll(page: Page): Promise<Found> {
 export function rowsOf(page: Page, databaseId: string, sql: string): Promise<unknown[][]> {
   return page.evaluate(
     async ([id, sql]) => {
-      const db = await window.agentdb.connect(id)
+      const db = await window.service.connect(id)
       const rows = await db.query<unknown[]>(sql, [], { rowMode: "array" }).all()
       await db.close()
       return rows
@@ -58,7 +58,7 @@ export function rowsOf(page: Page, databaseId: string, sql: string): Promise<unk
   )
 }
 
-export const closeService = (page: Page): Promise<void> => page.evaluate(() => window.agentdb.close())
+export const closeService = (page: Page): Promise<void> => page.evaluate(() => window.service.close())
 
 /** Folders of databases, empty ones too. */
 export function databaseFolders(page: Page): Promise<string[]> {

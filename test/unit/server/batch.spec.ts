@@ -1,4 +1,6 @@
 import { expect, test } from "@playwright/test"
+import { createCancelRing } from "../../../src/link/cancel-ring.ts"
+import { pushLater } from "../../fixtures/ring.ts"
 import { TestService } from "../../fixtures/service.ts"
 
 test("a batch answers in statement order after its commit, and every ExecResult carries the commit's tip", async () => {
@@ -136,4 +138,17 @@ test("a batch takes the write turn as any write does", async () => {
   expect((await b.batch("INSERT INTO t VALUES(1)")).error?.code).toBe("unavailable")
   await a.commit()
   expect((await b.batch("INSERT INTO t VALUES(1)")).error).toBeUndefined()
+})
+
+test("a batch of statements that are each too short to be polled is cancelled between them", async () => {
+  await using at = await TestService.start()
+  const peer = await at.connect()
+  await peer.exec("CREATE TABLE t(x)")
+  const ring = createCancelRing()
+  peer.link.signal({ sab: ring })
+  const statements = Array.from({ length: 100_000 }, () => ({ sql: "INSERT INTO t VALUES(1)" }))
+  const sent = peer.request({ case: "batch", value: { statements } })
+  pushLater(ring, sent.id, 100)
+  expect((await sent.answer).error?.code).toBe("canceled")
+  expect((await peer.query("SELECT count(*) FROM t")).rows).toEqual([[0n]])
 })

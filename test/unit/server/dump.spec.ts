@@ -44,7 +44,7 @@ test("a dump is a plain SQLite file at its tip, with the user's objects only; wr
   let tip = 1n
   const writer = (async () => {
     while (running) {
-      const { execs } = await peer.exec("INSERT INTO t(at_tip, filler) VALUES(?, randomblob(4000))", tip + 1n)
+      const { execs } = await peer.exec("INSERT INTO t(at_tip, filler) VALUES(?, randomblob(40000))", tip + 1n)
       tip = execs[0]?.tip as bigint
     }
   })()

@@ -150,7 +150,21 @@ test("an id in the ring that meant an ended request does not end a new one of th
   const slow = { case: "query", value: { sql: count(300_000).replace("SELECT x FROM c", "SELECT sum(x) FROM c") } } as const
   await peer.request(slow, {}, 500).answer
   new CancelRingWriter(ring).push(500)
+  peer.cancel(500)
   expect((await peer.request(slow, {}, 500).answer).rows).toEqual([[44999850000n]])
+})
+
+test("an id in the ring that is ahead of its request ends it before it starts", async () => {
+  await using at = await TestService.start()
+  const peer = await at.connect()
+  const ring = createCancelRing()
+  peer.link.signal({ sab: ring })
+  // A client may cancel before the worker has seen the request.
+  const early = peer.request({ case: "query", value: { sql: runaway } }, {}, 500)
+  new CancelRingWriter(ring).push(500)
+  peer.cancel(500)
+  expect((await early.answer).error?.code).toBe("canceled")
+  expect((await peer.request({ case: "query", value: { sql: count(3) } }, {}, 500).answer).rows).toHaveLength(3)
 })
 
 test("a request URL counts only where the probe can be read", async () => {
