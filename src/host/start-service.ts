@@ -30,6 +30,8 @@ export async function startService(options: StartOptions, onBusy: (allowMs: numb
   })
   const [engine, { release, storage, reason }] = await Promise.all([loading, takeStorage(options)])
   scratch = storage
+  // The page sees the worker end and starts another, which recovers what was acknowledged.
+  engine.onTrap = () => self.close()
   engine.onBusy = (_ranMs, limitMs) => onBusy(limitMs)
   const service = await Service.open({ engine, storage, keys: options.keys, limits: options.limits, readUrl })
   return {

@@ -6,7 +6,7 @@ import { randomId, usableLocks, whenReleased, workerLock } from "./locks.ts"
 import { pageOpfsProblem } from "./page-storage.ts"
 import { loadFailure, spawnWorker } from "./spawn.ts"
 import { TrackedLink } from "./tracked-link.ts"
-import { watchOver } from "./watchdog.ts"
+import { watchOver } from "../link/watchdog.ts"
 
 /** How to start a worker; the rest of its start options is found out here. */
 export interface LifeOptions extends Omit<StartOptions, "opfsProblem" | "workerLock"> {

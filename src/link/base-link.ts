@@ -5,13 +5,12 @@ import { type Close, CloseCode, type Link, type SignalNotice } from "./link.ts"
 /** What every kind of link shares: the inbox, and an end that happens once. */
 export abstract class BaseLink implements Link {
   protected readonly inbox = new Inbox()
+  onwritable: Link["onwritable"]
   abstract readonly signals: Link["signals"]
   abstract send(frame: Frame): void
   abstract signal(notice: SignalNotice): void
   /** Tells the peer, then lets the transport go. */
   protected abstract end(close: Close): void
-
-  onwritable: Link["onwritable"]
 
   get writable(): boolean {
     return true

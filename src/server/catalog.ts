@@ -94,7 +94,6 @@ export class Catalog {
     try {
       entry.open = this.#host(entry, Database.create(this.#engine, files, entry.attributes))
     } catch (error) {
-      files.close()
       await this.#storage.remove(project, id)
       throw error
     }
@@ -207,14 +206,10 @@ export class Catalog {
       files.close()
       throw new AgentDBError("unavailable", "the service is closing")
     }
-    try {
-      entry.dirty = true
-      entry.open = this.#host(entry, Database.open(this.#engine, files))
-      return entry.open
-    } catch (error) {
-      files.close()
-      throw error
-    }
+    entry.dirty = true
+    // The files are the database's from here on, also if it throws.
+    entry.open = this.#host(entry, Database.open(this.#engine, files))
+    return entry.open
   }
 
   #host(entry: Entry, database: Database): OpenDatabase {

@@ -84,7 +84,7 @@ export async function answerTwirp(
         throw badRoute(request, `no method ${method}`)
     }
   } catch (error) {
-    return failure(error)
+    return twirpFailure(error)
   }
 }
 
@@ -185,7 +185,8 @@ function undecodable<T>(decode: () => T): T {
   }
 }
 
-function failure(error: unknown): TwirpResponse {
+/** Any failure as an answer. */
+export function twirpFailure(error: unknown): TwirpResponse {
   const known = error instanceof TwirpError ? error : AgentDBError.from(error)
   // An error of the SQL engine has no place in Twirp's list.
   const code = Object.hasOwn(statuses, known.code) ? known.code : "internal"

@@ -6,7 +6,6 @@ import { dumpDatabase } from "./dump.ts"
 import type { Engine } from "./engine.ts"
 import type { RunContext } from "./interrupt.ts"
 import { type MetaAttributes, MetaFile } from "./meta.ts"
-import { checkIntegrity, prepareForeignFile } from "./restore.ts"
 import { Tip } from "./tip.ts"
 import { emptyDatabase } from "./vfs/empty-database.ts"
 import { ioResult } from "./vfs/io-error.ts"
@@ -42,7 +41,11 @@ export class Database {
   static create(engine: Engine, files: DatabaseFiles, attributes: MetaAttributes): Database {
     return owning(files, () => {
       writeAll(files.main, emptyDatabase())
-      return Database.#establish(engine, files, attributes)
+      files.wal.truncate(0)
+      files.wal.flush()
+      files.main.flush()
+      // Last: a valid record is what makes it a database.
+      return new Database(engine, files, MetaFile.create(files.meta, attributes))
     })
   }
 
@@ -65,33 +68,6 @@ export class Database {
       }
       throw new AgentDBError("data_loss", "no record of the database is valid")
     })
-  }
-
-  /**
-   * A new database, tip 0, from a foreign file that the caller has written to `files.main`.
-   * @throws AgentDBError `SQLITE_NOTADB`, `SQLITE_CORRUPT`, `failed_precondition` for a file in WAL mode, and as
-   * `PreparedStatement.step`
-   */
-  static restore(engine: Engine, files: DatabaseFiles, attributes: MetaAttributes, run: RunContext): Database {
-    return owning(files, () => {
-      prepareForeignFile(files.main)
-      const database = Database.#establish(engine, files, attributes)
-      try {
-        checkIntegrity(database.writer, run)
-        return database
-      } catch (error) {
-        database.abandon()
-        throw error
-      }
-    })
-  }
-
-  static #establish(engine: Engine, files: DatabaseFiles, attributes: MetaAttributes): Database {
-    files.wal.truncate(0)
-    files.wal.flush()
-    files.main.flush()
-    // Last: a valid record is what makes it a database.
-    return new Database(engine, files, MetaFile.create(files.meta, attributes))
   }
 
   private constructor(engine: Engine, files: DatabaseFiles, meta: MetaFile) {

@@ -60,6 +60,15 @@ export class Engine {
     this.progressCallback = install("i(p)", () => this.interrupt.poll())
   }
 
+  /** Called when the engine has trapped: its memory is not to be trusted any more, so its host should start anew. */
+  onTrap: (() => void) | undefined
+
+  /** The error that a request gets for a trap inside the engine. */
+  trapped(cause: unknown): AgentDBError {
+    this.onTrap?.()
+    return new AgentDBError("internal", "the SQL engine failed and is started anew; the outcome is unknown", { cause })
+  }
+
   /** Called at most once a second while a statement runs: the worker cannot answer anyone else then. */
   get onBusy(): BusyListener | undefined {
     return this.interrupt.onBusy

@@ -68,9 +68,11 @@ export class PreparedStatement {
   step(run: RunContext): boolean {
     if (this.#state === "ended") return false
     this.#enter(run)
-    const rc = this.#connection.engine.sqlite.sqlite3_step(this.#pointer)
-    this.#leave()
-    return this.#settle(rc, run)
+    try {
+      return this.#settle(this.#run(), run)
+    } finally {
+      this.#leave()
+    }
   }
 
   /** Read them after the first step: before it a statement may still tell the names it was prepared with. */
@@ -80,22 +82,10 @@ export class PreparedStatement {
   }
 
   /**
-   * Appends the row that stands.
-   * @returns false, with nothing appended, if it does not fit beside the rows that are there: send those, call again.
-   * @throws AgentDBError `resource_exhausted` if it fits no frame
-   */
-  appendRow(batch: ColumnBatchWriter, maxFrameBytes: number): boolean {
-    const { heap, sqlite } = this.#connection.engine
-    const fits = appendRow(sqlite, heap, this.#pointer, batch, maxFrameBytes)
-    if (fits) this.#state = "appended"
-    return fits
-  }
-
-  /**
    * Steps and appends until the batch is full or the statement at its end, starting with a row that already stands
    * and was not appended. The running time is taken once, which makes a row several times cheaper than `step` does.
    * @returns "full" if there may be more rows. The batch then has one row at least.
-   * @throws AgentDBError as `step` and `appendRow`; rows appended before the failure stay in the batch.
+   * @throws AgentDBError as `step`, and `resource_exhausted` for a row that fits no frame; rows appended before the failure stay in the batch.
    */
   fill(batch: ColumnBatchWriter, size: BatchSize, run: RunContext): "full" | "done" {
     if (this.#state === "ended") return "done"
@@ -105,8 +95,7 @@ export class PreparedStatement {
     try {
       for (;;) {
         if (this.#state !== "row") {
-          const rc = sqlite.sqlite3_step(this.#pointer)
-          if (!this.#settle(rc, run)) return "done"
+          if (!this.#settle(this.#run(), run)) return "done"
         }
         if (!appendRow(sqlite, heap, this.#pointer, batch, size.maxFrameBytes)) return "full"
         this.#state = "appended"
@@ -149,6 +138,15 @@ export class PreparedStatement {
     this.#pointer = 0
     this.#state = "ended"
     this.#connection.release(this)
+  }
+
+  #run(): number {
+    const { engine } = this.#connection
+    try {
+      return engine.sqlite.sqlite3_step(this.#pointer)
+    } catch (error) {
+      throw engine.trapped(error)
+    }
   }
 
   #enter(run: RunContext): void {

@@ -1,10 +1,15 @@
 /**
  * The long forms of tests whose everyday form is short: `npm run test:power-cuts` and its like.
+ * `files` is a pattern.
  * @type {Record<string, { env: Record<string, string>, files: string }>}
  */
 const forms = {
   "power-cuts": { env: { AGENTDB_POWER_CUTS: "300" }, files: "test/unit/sqlite/power-cut.spec.ts" },
-  kills: { env: { AGENTDB_KILLS: "50" }, files: "test/browser/kills.spec.ts" },
+  kills: {
+    env: { AGENTDB_KILLS: "10", AGENTDB_OPERATION_KILLS: "10" },
+    files: "test/browser/crash/(kills|mid-operation).spec.ts",
+  },
+  dump: { env: { AGENTDB_DUMP_MIB: "200" }, files: "test/browser/crash/dump-size.spec.ts" },
   transfers: { env: { AGENTDB_TRANSFERS: "200" }, files: "test/unit/server/transfers.spec.ts" },
   sqllogictest: { env: { AGENTDB_SQLLOGICTEST: "all" }, files: "test/browser/data-plane/sqllogictest.spec.ts" },
 }

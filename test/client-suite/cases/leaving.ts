@@ -91,11 +91,6 @@ const ways: Record<string, (stream: RowStream<{ x: number }>, abort: AbortContro
     await using scoped = stream
     await scoped.columns()
   },
-  async "a value that its reader cannot take"(stream) {
-    const rows = stream[Symbol.asyncIterator]()
-    await rows.next()
-    await rows.return?.()
-  },
 }
 
 export const leaving: Group = {

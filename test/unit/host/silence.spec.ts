@@ -1,5 +1,5 @@
 import { expect, test } from "@playwright/test"
-import { SilenceJudge } from "../../../src/host/watchdog.ts"
+import { SilenceJudge } from "../../../src/link/watchdog.ts"
 
 const allow = 30_000
 const slack = 5_000

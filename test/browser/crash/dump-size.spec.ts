@@ -1,0 +1,158 @@
+import { execFileSync, spawnSync } from "node:child_process"
+import { statSync } from "node:fs"
+import { join } from "node:path"
+import { setTimeout as delay } from "node:timers/promises"
+import type { Page } from "@playwright/test"
+import type { Dump } from "../../../src/index.ts"
+import { expect, test } from "../../fixtures/browser.ts"
+import { canMeasureMemory, treeMemory } from "../../fixtures/memory.ts"
+
+const mebibytes = Number(process.env["AGENTDB_DUMP_MIB"] ?? 20)
+
+interface Writer {
+  /** Commits, and the longest time between two acknowledgements in milliseconds, since the last look. */
+  look(): { commits: number; longestPauseMs: number }
+  /** Ends after the commit under way. */
+  stop(): Promise<void>
+}
+
+declare global {
+  interface Window {
+    writer: Writer
+  }
+}
+
+const hasSqlite3 = spawnSync("sqlite3", ["--version"]).status === 0
+
+/** What Debian's SQLite, which knows nothing of this package, says of a file. */
+const sqlite3 = (file: string, sql: string): string =>
+  execFileSync("sqlite3", ["-readonly", file, sql], { encoding: "utf8" }).trim()
+
+/** Makes a database of about this size; gives its id and its tip. */
+function fill(page: Page, mebibytes: number): Promise<{ databaseId: string; tip: number }> {
+  return page.evaluate(async (mebibytes) => {
+    const agentdb = await window.agentdbWeb.openAgentDB({ storage: "opfs" })
+    const { databaseId } = await agentdb.createDatabase()
+    const db = await agentdb.connect(databaseId)
+    await db.batch(["CREATE TABLE filler(x)", "CREATE TABLE log(tip INTEGER PRIMARY KEY)"])
+    // Rows of a quarter of a page, a few MiB a commit.
+    for (let left = mebibytes; left > 0; left -= 5) {
+      await db.exec(
+        `WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM c LIMIT ${Math.min(left, 5) * 1024})
+         INSERT INTO filler SELECT randomblob(990) FROM c`,
+      )
+    }
+    const { tip } = await agentdb.getDatabase(databaseId)
+    return { databaseId, tip }
+  }, mebibytes)
+}
+
+/** Starts `window.writer`, which commits one row after another; each carries the tip that its commit makes. */
+function startWriter(page: Page, databaseId: string): Promise<void> {
+  return page.evaluate(async (databaseId) => {
+    const agentdb = await window.agentdbWeb.openAgentDB({ storage: "opfs" })
+    const db = await agentdb.connect(databaseId)
+    let { tip } = await agentdb.getDatabase(databaseId)
+    let stopped = false
+    let since = { commits: 0, longestPauseMs: 0 }
+    const write = async () => {
+      for (let last = performance.now(); !stopped; ) {
+        const answer = await db.exec("INSERT INTO log VALUES (?)", [++tip])
+        if (answer.tip !== tip) throw new Error(`the commit ${tip} was answered as ${answer.tip}`)
+        const now = performance.now()
+        since = { commits: since.commits + 1, longestPauseMs: Math.max(since.longestPauseMs, now - last) }
+        last = now
+      }
+    }
+    const writing = write()
+    window.writer = {
+      look() {
+        const seen = since
+        since = { commits: 0, longestPauseMs: 0 }
+        return seen
+      },
+      async stop() {
+        stopped = true
+        await writing
+      },
+    }
+  }, databaseId)
+}
+
+/** Saves a dump as a person does: by a link on the page. */
+async function download(page: Page, url: string, path: string): Promise<void> {
+  const [started] = await Promise.all([
+    page.waitForEvent("download"),
+    page.evaluate((url) => {
+      const link = document.createElement("a")
+      link.href = url
+      link.download = "dump.sqlite"
+      link.click()
+    }, url),
+  ])
+  await started.saveAs(path)
+}
+
+test(`a dump of ${mebibytes} MiB under a writer: memory stays flat, and the download is the database at the dump's tip`, async ({
+  profile,
+  site,
+}) => {
+  test.skip(!hasSqlite3, "the sqlite3 command line is not installed")
+  test.skip(!canMeasureMemory, "this system does not tell what its processes hold")
+  test.setTimeout(60_000 + mebibytes * 1_000)
+  const page = await profile.open(site.plain)
+  const filled = await fill(page, mebibytes)
+  await startWriter(page, filled.databaseId)
+  // The filling is to be forgotten by then.
+  await delay(2_000)
+
+  const pid = await profile.browserPid()
+  const before = treeMemory(pid)
+  let most = before
+  let measuring = true
+  const measured = (async () => {
+    while (measuring) {
+      most = Math.max(most, treeMemory(pid))
+      await delay(50)
+    }
+  })()
+  // In the profile's folder, so that it goes with it.
+  const path = join(profile.folder, "dump.sqlite")
+  const { dump, ms, alone, beside } = await page.evaluate(async (databaseId) => {
+    const agentdb = await window.agentdbWeb.openAgentDB({ storage: "opfs" })
+    const alone = window.writer.look()
+    const started = performance.now()
+    const dump: Dump = await agentdb.dumpDatabase(databaseId)
+    return { dump, ms: performance.now() - started, alone, beside: window.writer.look() }
+  }, filled.databaseId)
+  const grownByDump = most - before
+  await download(page, dump.downloadUrl, path)
+  measuring = false
+  await measured
+  const after = await page.evaluate(async () => {
+    await window.writer.stop()
+    return window.writer.look()
+  })
+  console.log(
+    `dump of ${(statSync(path).size / 2 ** 20).toFixed(0)} MiB in ${ms.toFixed(0)} ms: all browser processes ` +
+      `${before.toFixed(0)} MiB, at most ${grownByDump.toFixed(1)} MiB more while dumping and ` +
+      `${(most - before).toFixed(1)} with the download; ${beside.commits} commits meanwhile, longest pause ` +
+      `${beside.longestPauseMs.toFixed(0)} ms (without a dump ${alone.longestPauseMs.toFixed(0)} ms)`,
+  )
+
+  expect(beside.commits).toBeGreaterThan(0)
+  expect(after.commits).toBeGreaterThan(0)
+  expect(most - before).toBeLessThanOrEqual(128)
+  expect(statSync(path).size).toBeGreaterThan(mebibytes * 2 ** 20)
+  expect(sqlite3(path, "PRAGMA integrity_check")).toBe("ok")
+  expect(sqlite3(path, "PRAGMA journal_mode")).toBe("delete")
+  expect(sqlite3(path, "SELECT group_concat(name) FROM sqlite_schema")).toBe("filler,log")
+  expect(sqlite3(path, "SELECT count(*), sum(length(x)) FROM filler")).toBe(
+    `${mebibytes * 1024}|${mebibytes * 1024 * 990}`,
+  )
+  // Every commit of the writer up to the tip, and none after.
+  expect(dump.tip).toBeGreaterThan(filled.tip)
+  expect(sqlite3(path, "SELECT min(tip), max(tip), count(*) FROM log")).toBe(
+    `${filled.tip + 1}|${dump.tip}|${dump.tip - filled.tip}`,
+  )
+})
