@@ -136,7 +136,9 @@ class WireConnection extends Requests implements Connection {
   }
 
   #begin(stop: Stop | undefined, scope: Stop | undefined): Promise<SocketTransaction> {
-    if (this.#life.error) throw this.#life.error
+    // A transaction's socket could still be made, but a connection that is closed is closed for all calls alike.
+    const { whyGone } = this.#line
+    if (whyGone) throw whyGone
     const gate = this.#gate
     if (gate) return this.#beginBehind(gate, stop, scope)
     return this.ask(

@@ -96,6 +96,11 @@ export class Line {
     this.#dialer = dialer
   }
 
+  /** Why there will be no socket any more, for a line that is gone for good. */
+  get whyGone(): AgentDBError | undefined {
+    return this.#state.at === "gone" ? this.#state.error : undefined
+  }
+
   /** Acts on the open socket, at once if there is one. */
   pass<T>(act: (socket: Socket) => Promise<T>, stop?: Stop): Promise<T> {
     const maxMs = this.#dialer.reconnect?.maxWaitMs ?? 0

@@ -60,7 +60,10 @@ export class Executor {
   /** The socket is gone: its streams end unheard and its transaction rolls back. */
   close(): void {
     this.#closed = true
-    for (const stream of [...this.#streams]) stream.end()
+    for (const stream of this.#streams) {
+      stream.end()
+      this.#open.streamEnded(stream)
+    }
     this.#streams.clear()
     this.#transaction.abandon()
   }

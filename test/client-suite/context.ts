@@ -1,5 +1,5 @@
-import { type Connection, type ConnectOptions, connect, type Limits, type Link } from "agentdb-web/client"
 import { mintToken } from "agentdb-web"
+import { type Connection, type ConnectOptions, connect, type Limits, type Link } from "agentdb-web/client"
 import { Tap } from "./tap.ts"
 
 /** How a suite reaches a service: each case has one of its own. */

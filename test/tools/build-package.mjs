@@ -1,15 +1,15 @@
-import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { bundleNodeWorker, bundleWorker } from "./bundle-workers.mjs"
 import { hashOf } from "./inputs.mjs"
 import { cache, inRoot } from "./paths.mjs"
 import { runModule } from "./run.mjs"
-import { sqliteUrls } from "./sqlite-urls.mjs"
 
 const inputs = ["src", "package-lock.json", "tsconfig.json", "test/tools"]
 const stamp = join(cache, "dist.stamp")
 
 /**
- * Makes dist/: the modules of src/ by tsc, with declarations, and over the
+ * Makes dist/: the modules of src/ by tsc, with declarations, and over each
  * worker's entry one bundle of everything that runs there, SQLite included.
  * Does nothing where dist/ is of the same sources already.
  * @param {{ types: "strict" | "warn" }} options whether a type error fails the build or is only shown
@@ -23,7 +23,8 @@ export async function buildPackage({ types }) {
   rmSync(staging, { recursive: true, force: true })
   const ok = emitModules(staging)
   if (!ok && types === "strict") throw new Error("src/ has type errors; nothing was built")
-  await bundleWorker(staging)
+  await bundleWorker(join(staging, "host"))
+  await bundleNodeWorker(join(staging, "node"))
   rmSync(inRoot("dist"), { recursive: true, force: true })
   renameSync(staging, inRoot("dist"))
   writeFileSync(stamp, hash)
@@ -54,25 +55,4 @@ function emitModules(outDir) {
   mkdirSync(cache, { recursive: true })
   writeFileSync(file, JSON.stringify({ extends: inRoot("tsconfig.json"), compilerOptions, include: [inRoot("src")] }))
   return runModule("typescript/bin/tsc", ["-p", file]) === 0
-}
-
-/** @param {string} outDir */
-async function bundleWorker(outDir) {
-  const { build } = await import("vite")
-  await build({
-    configFile: false,
-    root: inRoot(),
-    logLevel: "warn",
-    plugins: [sqliteUrls()],
-    build: {
-      target: "es2022",
-      outDir: join(outDir, "host"),
-      emptyOutDir: false,
-      copyPublicDir: false,
-      lib: { entry: inRoot("src/host/worker.ts"), formats: ["es"], fileName: () => "worker.js" },
-      // One file, whatever the sources import lazily: it also serves as a SharedWorker and is copied as one.
-      rolldownOptions: { output: { codeSplitting: false, minify: true } },
-    },
-  })
-  cpSync(inRoot("node_modules/@sqlite.org/sqlite-wasm/dist/sqlite3.wasm"), join(outDir, "host/sqlite3.wasm"))
 }

@@ -2,9 +2,10 @@
 // are given, and fail on files that are not there. So the worker's bundle holds
 // exactly one: our own, of sqlite3.wasm beside it.
 
-/** URLs of files that sqlite-wasm would load and we never do, as its own bundle writes them. */
-const foreign = [
-  'new URL("sqlite3.wasm", import.meta.url)',
+/** The URL of sqlite-wasm's own, in its builds for browsers and for Node. */
+const wasm = 'new URL("sqlite3.wasm", import.meta.url)'
+/** What it would load beside that in browsers and we never do, as its own bundle writes them. */
+const browsers = [
   'new URL("sqlite3-opfs-async-proxy.js", import.meta.url)',
   'new URL("sqlite3-worker1.mjs", import.meta.url)',
 ]
@@ -37,7 +38,7 @@ export function sqliteUrls() {
 /** @param {string} code @param {string} id */
 function stripForeign(code, id) {
   let stripped = code
-  for (const url of foreign) {
+  for (const url of id.endsWith("/node.mjs") ? [wasm] : [wasm, ...browsers]) {
     if (!stripped.includes(url)) throw new Error(`${id} no longer says ${url}: see what it loads now`)
     stripped = stripped.replaceAll(url, 'new URL("unused:")')
   }

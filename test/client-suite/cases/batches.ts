@@ -3,7 +3,8 @@ import { assert, fails } from "../check.ts"
 import type { Group } from "../context.ts"
 import { list, numbers } from "../sql.ts"
 
-const counts = ({ results }: BatchResult) => results.map((result) => ("rowsAffected" in result ? result.rowsAffected : -1))
+const counts = ({ results }: BatchResult) =>
+  results.map((result) => ("rowsAffected" in result ? result.rowsAffected : -1))
 
 export const batches: Group = {
   name: "batch",
@@ -83,7 +84,12 @@ export const batches: Group = {
       async run(ctx) {
         const db = await ctx.connect()
         const missing = await fails(
-          db.batch(["CREATE TABLE a(x)", "INSERT INTO a VALUES(1)", "INSERT INTO nope VALUES(1)", "INSERT INTO a VALUES(2)"]),
+          db.batch([
+            "CREATE TABLE a(x)",
+            "INSERT INTO a VALUES(1)",
+            "INSERT INTO nope VALUES(1)",
+            "INSERT INTO a VALUES(2)",
+          ]),
           "SQLITE_ERROR",
           /^statement 2: no such table: nope$/,
         )
@@ -102,14 +108,19 @@ export const batches: Group = {
         const vacuum = await fails(db.batch(["VACUUM"]), "SQLITE_ERROR", "cannot VACUUM from within a transaction")
         assert.strictEqual(vacuum.statementIndex, 0)
         await db.exec("VACUUM")
-        assert.deepEqual(await db.batch(["SELECT x FROM a"]).then(({ results }) => results), [{ columns: ["x"], rows: [{ x: 1 }] }])
+        assert.deepEqual(await db.batch(["SELECT x FROM a"]).then(({ results }) => results), [
+          { columns: ["x"], rows: [{ x: 1 }] },
+        ])
       },
     },
     {
       name: "a failure of the commit itself names no statement",
       async run(ctx) {
         const db = await ctx.connect()
-        await db.batch(["CREATE TABLE p(id PRIMARY KEY)", "CREATE TABLE c(p REFERENCES p DEFERRABLE INITIALLY DEFERRED)"])
+        await db.batch([
+          "CREATE TABLE p(id PRIMARY KEY)",
+          "CREATE TABLE c(p REFERENCES p DEFERRABLE INITIALLY DEFERRED)",
+        ])
         const error = await fails(db.batch(["INSERT INTO c VALUES(1)", "SELECT 1"]), "SQLITE_CONSTRAINT_FOREIGNKEY")
         assert.strictEqual(error.statementIndex, undefined)
         assert.deepEqual(await list(db, "SELECT count(*) FROM c"), [0])
@@ -135,7 +146,10 @@ export const batches: Group = {
         await db.transaction(async (tx) => {
           await tx.exec("INSERT INTO t VALUES(1)")
           assert.deepEqual(counts(await tx.batch(["INSERT INTO t VALUES(2)", "INSERT INTO t VALUES(3)"])), [1, 1])
-          const error = await fails(tx.batch(["INSERT INTO t VALUES(4)", "INSERT INTO t VALUES(1)"]), "SQLITE_CONSTRAINT_UNIQUE")
+          const error = await fails(
+            tx.batch(["INSERT INTO t VALUES(4)", "INSERT INTO t VALUES(1)"]),
+            "SQLITE_CONSTRAINT_UNIQUE",
+          )
           assert.strictEqual(error.statementIndex, 1)
           await tx.exec("INSERT INTO t VALUES(5)")
         })

@@ -1,5 +1,5 @@
 import { mintToken } from "../../../src/wire/jwt.ts"
-import { assert, failure, fails, inTime, isCanceled, pause } from "../check.ts"
+import { assert, fails, failure, inTime, isCanceled, pause } from "../check.ts"
 import { type Group, token } from "../context.ts"
 import { list, numbers, oneRow } from "../sql.ts"
 
@@ -87,14 +87,18 @@ export const lifecycle: Group = {
         await fails(ctx.connect({ ...o, token: "" }), "unauthenticated")
         await fails(ctx.connect({ ...o, token: "a.b.c" }), "unauthenticated")
         await fails(ctx.connect({ ...o, token: mintToken("devkey", "wrong", now) }), "unauthenticated")
-        await fails(ctx.connect({ ...o, token: mintToken("devkey", "secret", now - 10_000_000) }), "unauthenticated", "expired")
+        await fails(
+          ctx.connect({ ...o, token: mintToken("devkey", "secret", now - 10_000_000) }),
+          "unauthenticated",
+          "expired",
+        )
         assert.strictEqual(links.length, 4)
       },
     },
     {
       name: "the token may come from a function, also later; what that throws is connect's error",
       async run(ctx) {
-        const db = await ctx.connect({ token: async () => (await pause(5), token()) })
+        const db = await ctx.connect({ token: () => pause(5).then(token) })
         assert.deepEqual(await list(db, "SELECT 1"), [1])
         const boom = new Error("no token today")
         const error = await failure(

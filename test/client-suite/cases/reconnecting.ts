@@ -1,5 +1,5 @@
 import type { Connection, RowStream } from "agentdb-web/client"
-import { assert, failure, fails, inTime } from "../check.ts"
+import { assert, fails, failure, inTime } from "../check.ts"
 import { type Group, token } from "../context.ts"
 import { list, numbers, oneRow } from "../sql.ts"
 import type { Tap } from "../tap.ts"
@@ -31,7 +31,11 @@ export const reconnecting: Group = {
       name: "is made anew, with a token asked for again",
       async run(ctx) {
         let asked = 0
-        const db = await ctx.connect({ token: () => (asked++, token()) })
+        const fresh = () => {
+          asked++
+          return token()
+        }
+        const db = await ctx.connect({ token: fresh })
         await db.exec("CREATE TABLE t(v)")
         for (let i = 1; i <= 3; i++) {
           ctx.cutLinks(db)
@@ -254,7 +258,9 @@ export const reconnecting: Group = {
         })
         isGone = true
         ctx.cutLinks(db)
-        const waiting = [db.exec("SELECT 1"), db.query("SELECT 1").all(), db.begin(), db.ping()].map((call) => failure(call))
+        const waiting = [db.exec("SELECT 1"), db.query("SELECT 1").all(), db.begin(), db.ping()].map((call) =>
+          failure(call),
+        )
         await inTime(db.close(), 2_000, "close()")
         for (const error of await inTime(Promise.all(waiting), 2_000, "what waited"))
           assert.propertyVal(error, "code", "closed")

@@ -1,4 +1,4 @@
-import { assert, failure, fails } from "../check.ts"
+import { assert, fails, failure } from "../check.ts"
 import type { Group } from "../context.ts"
 import { list, onPath, paths, rows } from "../sql.ts"
 
@@ -12,8 +12,16 @@ export const results: Group = {
         const created = await db.exec("CREATE TABLE t(id INTEGER PRIMARY KEY, v)")
         assert.strictEqual(JSON.stringify(created), '{"rowsAffected":0,"lastInsertId":0,"tip":1}')
         assert.strictEqual(Object.getPrototypeOf(created), Object.prototype)
-        assert.deepEqual(await db.exec("INSERT INTO t(v) VALUES (1), (2), (3)"), { rowsAffected: 3, lastInsertId: 3, tip: 2 })
-        assert.deepEqual(await db.exec("UPDATE t SET v = v + 1 WHERE v > 1"), { rowsAffected: 2, lastInsertId: 0, tip: 3 })
+        assert.deepEqual(await db.exec("INSERT INTO t(v) VALUES (1), (2), (3)"), {
+          rowsAffected: 3,
+          lastInsertId: 3,
+          tip: 2,
+        })
+        assert.deepEqual(await db.exec("UPDATE t SET v = v + 1 WHERE v > 1"), {
+          rowsAffected: 2,
+          lastInsertId: 0,
+          tip: 3,
+        })
         assert.deepEqual(await db.exec("DELETE FROM t WHERE 0"), { rowsAffected: 0, lastInsertId: 0, tip: 3 })
         assert.deepEqual(await db.exec("SELECT * FROM t"), { rowsAffected: 0, lastInsertId: 0, tip: 3 })
         assert.deepEqual(await db.exec("DROP TABLE t"), { rowsAffected: 0, lastInsertId: 0, tip: 4 })
@@ -87,7 +95,11 @@ export const results: Group = {
           for (const path of paths) await onPath(db, path, sql)
         }
         const none = ["", ";", ";;", "-- c", "/* c */", " \n\t", "\ufeff"]
-        const two = ["SELECT 1; SELECT 2", "INSERT INTO t VALUES(1); INSERT INTO t VALUES(2)", "INSERT INTO t VALUES(1); x"]
+        const two = [
+          "SELECT 1; SELECT 2",
+          "INSERT INTO t VALUES(1); INSERT INTO t VALUES(2)",
+          "INSERT INTO t VALUES(1); x",
+        ]
         for (const sql of [...none, ...two, "INSERT INTO t VALUES('a\u0000b')", "INSERT INTO t VALUES(1)\u0000"]) {
           for (const path of paths) await fails(onPath(db, path, sql), "invalid_argument", "", `${path}: ${sql}`)
         }

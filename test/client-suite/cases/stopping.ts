@@ -1,5 +1,5 @@
 import type { CallOptions, Connection, Transaction } from "agentdb-web/client"
-import { assert, failure, fails, inTime, isCanceled, pause } from "../check.ts"
+import { assert, fails, failure, inTime, isCanceled, pause } from "../check.ts"
 import type { Group } from "../context.ts"
 import { list, numbers, oneRow, runaway } from "../sql.ts"
 
@@ -62,6 +62,8 @@ export const stopping: Group = {
           const waiting = call(db, tx, { signal: abort.signal })
           setTimeout(() => abort.abort(), 20)
           await isCanceled(waiting, name)
+          // Sockets have no order among each other: the Cancel must be there before the turn is.
+          await db.ping()
           await tx.rollback()
           // The turn is free: had it stayed in the queue it would run now.
           await holder.exec("INSERT INTO t VALUES('after')")
@@ -78,6 +80,7 @@ export const stopping: Group = {
           if (name.startsWith("tx.") || name.startsWith("query")) continue
           const tx = await holder.begin()
           await fails(call(db, tx, { timeoutMs: 20 }), "deadline_exceeded", "20 ms", name)
+          await db.ping()
           await tx.rollback()
           await holder.exec("INSERT INTO t VALUES('after')")
           assert.deepEqual(await list(db, "DELETE FROM t RETURNING v"), ["after"], name)
@@ -159,7 +162,9 @@ export const stopping: Group = {
           await isCanceled(running)
           await inside
           await fails(
-            db.transaction((tx) => tx.exec("INSERT INTO t VALUES(3)").then(() => new Promise(() => {})), { timeoutMs: 50 }),
+            db.transaction((tx) => tx.exec("INSERT INTO t VALUES(3)").then(() => new Promise(() => {})), {
+              timeoutMs: 50,
+            }),
             "deadline_exceeded",
           )
           assert.deepEqual(await list(db, "SELECT v FROM t"), [])

@@ -130,7 +130,11 @@ export const streams: Group = {
         const db = await ctx.connect()
         for (const [sql, expected, message] of [
           ["SELECT abs(column1) AS v FROM (VALUES(1),(2),(-9223372036854775808),(4))", [1, 2], "integer overflow"],
-          [`SELECT json_extract(column1,'$.a') AS v FROM (VALUES('{"a":1}'),('{bad'),('{"a":3}'))`, [1], "malformed JSON"],
+          [
+            `SELECT json_extract(column1,'$.a') AS v FROM (VALUES('{"a":1}'),('{bad'),('{"a":3}'))`,
+            [1],
+            "malformed JSON",
+          ],
         ] as const) {
           const stream = db.query<{ v: number }>(sql)
           const seen: number[] = []

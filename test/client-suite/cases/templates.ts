@@ -26,7 +26,9 @@ export const templates: Group = {
         const statement = sql`SELECT ${evil} AS a, ${1} + ${2n} AS b, ${null} AS c, ${new Uint8Array([1])} AS d, typeof(${real(2)}) AS e`
         assert.deepEqual(Object.keys(statement), ["sql", "params"])
         assert.notInclude(statement.sql, "DROP")
-        assert.deepEqual(await db.query(statement).all(), [{ a: evil, b: 3, c: null, d: new Uint8Array([1]), e: "real" }])
+        assert.deepEqual(await db.query(statement).all(), [
+          { a: evil, b: 3, c: null, d: new Uint8Array([1]), e: "real" },
+        ])
         // Digits behind a placeholder must not number it.
         assert.deepEqual(await db.query(sql`SELECT ${7}${sql`-`}1 AS a, ${8}+1 AS b`).all(), [{ a: 6, b: 9 }])
       },
@@ -39,10 +41,9 @@ export const templates: Group = {
           await db.exec(sql`CREATE TABLE ${sql.id(name)} (${sql.id(`c ${name}`)})`)
           await db.exec(sql`INSERT INTO ${sql.id("main", name)} VALUES (${name})`)
           assert.deepEqual(await db.query(sql`SELECT * FROM ${sql.id(name)}`).all(), [{ [`c ${name}`]: name }])
-          assert.deepEqual(
-            await db.query(sql`SELECT ${sql.id(name, `c ${name}`)} AS v FROM ${sql.id(name)}`).first(),
-            { v: name },
-          )
+          assert.deepEqual(await db.query(sql`SELECT ${sql.id(name, `c ${name}`)} AS v FROM ${sql.id(name)}`).first(), {
+            v: name,
+          })
         }
         assert.deepEqual(await list(db, "SELECT count(*) FROM sqlite_schema"), [12])
         assert.throws(() => sql.id("a\u0000b"), TypeError)
@@ -52,14 +53,19 @@ export const templates: Group = {
       name: "list joins parameters and statements, and an empty one is empty",
       async run(ctx) {
         const db = await ctx.connect()
-        await db.batch(["CREATE TABLE t(id, v)", sql`INSERT INTO t VALUES ${sql.list([1, 2, 3].map((n) => sql`(${n}, ${`v${n}`})`))}`])
+        await db.batch([
+          "CREATE TABLE t(id, v)",
+          sql`INSERT INTO t VALUES ${sql.list([1, 2, 3].map((n) => sql`(${n}, ${`v${n}`})`))}`,
+        ])
         const inIds = (ids: number[]) => db.query(sql`SELECT v FROM t WHERE id IN (${sql.list(ids)}) ORDER BY id`).all()
         assert.deepEqual(await inIds([3, 1]), [{ v: "v1" }, { v: "v3" }])
         assert.deepEqual(await inIds([]), [])
         assert.deepEqual(await inIds([2]), [{ v: "v2" }])
         const names = sql.list(["id", "v"].map((name) => sql.id(name)))
         assert.deepEqual(await db.query(sql`SELECT ${names} FROM t WHERE id = ${1}`).all(), [{ id: 1, v: "v1" }])
-        const none = await db.query(sql`SELECT count(*) AS n FROM t WHERE id NOT IN (${sql.list(new Set<number>())})`).first()
+        const none = await db
+          .query(sql`SELECT count(*) AS n FROM t WHERE id NOT IN (${sql.list(new Set<number>())})`)
+          .first()
         assert.deepEqual(none, { n: 3 })
       },
     },

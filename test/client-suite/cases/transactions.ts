@@ -1,5 +1,5 @@
 import type { Transaction } from "agentdb-web/client"
-import { assert, failure, fails, inTime, pause } from "../check.ts"
+import { assert, fails, failure, inTime, pause } from "../check.ts"
 import type { Group } from "../context.ts"
 import { list } from "../sql.ts"
 
@@ -127,7 +127,15 @@ export const transactions: Group = {
           }
         })
         assert.deepEqual(await list(db, "SELECT v FROM t ORDER BY v"), [1, 4])
-        for (const control of ["BEGIN", "/*x*/ begin immediate", "SAVEPOINT s", "END", "COMMIT", "RELEASE s", "ROLLBACK"])
+        for (const control of [
+          "BEGIN",
+          "/*x*/ begin immediate",
+          "SAVEPOINT s",
+          "END",
+          "COMMIT",
+          "RELEASE s",
+          "ROLLBACK",
+        ])
           await fails(db.exec(control), "failed_precondition", "", control)
       },
     },

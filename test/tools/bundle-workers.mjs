@@ -1,0 +1,47 @@
+import { cpSync } from "node:fs"
+import { join } from "node:path"
+import { build } from "vite"
+import { inRoot } from "./paths.mjs"
+import { sqliteUrls } from "./sqlite-urls.mjs"
+
+// One file each, whatever the sources import lazily: a browser's also serves as a SharedWorker and is copied as one.
+const oneFile = { codeSplitting: false, minify: true }
+
+/** Bundles the worker of browsers, with sqlite3.wasm beside it. @param {string} outDir */
+export async function bundleWorker(outDir) {
+  await build({
+    ...common,
+    build: {
+      ...output(outDir),
+      lib: { entry: inRoot("src/host/worker.ts"), formats: ["es"], fileName: () => "worker.js" },
+      rolldownOptions: { output: oneFile },
+    },
+  })
+  copyWasm(outDir)
+}
+
+/** Bundles the worker of Node, with sqlite3.wasm beside it. @param {string} outDir */
+export async function bundleNodeWorker(outDir) {
+  await build({
+    ...common,
+    // Node's own modules stay imports, and only they: SQLite is a dependency of nobody who installs this package.
+    ssr: { noExternal: true },
+    build: {
+      ...output(outDir),
+      ssr: inRoot("src/node/worker.ts"),
+      rolldownOptions: { output: { ...oneFile, entryFileNames: "worker.js" } },
+    },
+  })
+  copyWasm(outDir)
+}
+
+/** @type {import("vite").InlineConfig} */
+const common = { configFile: false, root: inRoot(), logLevel: "warn", plugins: [sqliteUrls()] }
+
+/** @param {string} outDir */
+const output = (outDir) => ({ target: "es2022", outDir, emptyOutDir: false, copyPublicDir: false })
+
+/** @param {string} outDir */
+function copyWasm(outDir) {
+  cpSync(inRoot("node_modules/@sqlite.org/sqlite-wasm/dist/sqlite3.wasm"), join(outDir, "sqlite3.wasm"))
+}
