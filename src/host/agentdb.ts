@@ -7,7 +7,6 @@ import {
   type DatabaseInfo,
   type DatabasePage,
   type Dump,
-  type Link,
   type ListOptions,
   type Status,
   type Token,
@@ -91,7 +90,7 @@ export class AgentDB extends EventTarget implements AsyncDisposable {
    * origin until `expiresAt` (Unix seconds) or until this page goes.
    */
   dumpDatabase(id: string): Promise<Dump> {
-    return this.#manage((control, key) => control.dump(key, id, proxy(publish)))
+    return this.#manage((control, key) => control.dump(key, id, proxy(asPublish(publishDump))))
   }
 
   /** Rejects with `unimplemented`: this version can't take a file in. */
@@ -114,7 +113,7 @@ export class AgentDB extends EventTarget implements AsyncDisposable {
   }
 
   /** A fresh Wire socket on the service as a link, which also ends when the worker dies (1011). */
-  async openLink(): Promise<Link> {
+  async openLink(): Promise<PortLink> {
     const life = await this.#life()
     return life.openLink(this.#parts.membership.owner)
   }
@@ -163,9 +162,14 @@ export class AgentDB extends EventTarget implements AsyncDisposable {
 
   /** The Twirp plane, whatever the origin of the request. It adds no token. */
   fetch(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
+    return this.fetchPublishing(publishDump, input, init)
+  }
+
+  /** As `fetch`, with the download URLs of dumps made of their files by `publish`. @internal */
+  fetchPublishing(publish: typeof publishDump, input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
     const send: Parameters<typeof fetchTwirp>[0] = async (request) => {
       const life = await this.#life()
-      return life.call((control) => control.twirp(request, proxy(publish)))
+      return life.call((control) => control.twirp(request, proxy(asPublish(publish))))
     }
     return fetchTwirp(send, input, init)
   }
@@ -206,4 +210,8 @@ export class AgentDB extends EventTarget implements AsyncDisposable {
   }
 }
 
-const publish = async (...dump: Parameters<typeof publishDump>) => publishDump(...dump)
+/** As the worker calls it. */
+const asPublish =
+  (publish: typeof publishDump) =>
+  async (...dump: Parameters<typeof publishDump>) =>
+    publish(...dump)

@@ -44,7 +44,7 @@ export abstract class BaseLink implements Link {
   /** Ends the link from outside, as if the peer had vanished: for whoever watches the peer's lock. */
   lost(code: number, reason: string): void {
     if (this.inbox.closed) return
-    this.inbox.accept({ close: { code, reason } })
+    this.inbox.accept({ close: { code, reason, lost: true } })
     this.end({ code, reason })
   }
 }

@@ -15,6 +15,8 @@ export interface Close {
   /** A WebSocket close code; 1006 where the peer vanished without one. */
   readonly code: number
   readonly reason: string
+  /** True where no peer said so: the link was cut, as when the worker at its end died. */
+  readonly lost?: boolean
 }
 
 /**

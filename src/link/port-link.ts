@@ -25,6 +25,11 @@ export class PortLink extends BaseLink {
     this.#port.postMessage(whole, [whole])
   }
 
+  /** Sends text, which no service takes: it closes with 1003, as over a WebSocket. */
+  sendText(text: string): void {
+    if (!this.inbox.closed) this.#port.postMessage(text)
+  }
+
   signal(notice: SignalNotice): void {
     if (!this.inbox.closed && this.signals !== "none") this.#port.postMessage({ signal: notice })
   }

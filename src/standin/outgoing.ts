@@ -12,7 +12,7 @@ interface Sink {
 export class Outgoing {
   readonly #sink: Sink
   #queue: Payload[] = []
-  #reading = false
+  #state: "ready" | "reading" | "stopped" = "ready"
   #onempty: (() => void) | undefined
   #buffered = 0
   /** Bytes that were passed in this task: they count until it ends. */
@@ -30,7 +30,7 @@ export class Outgoing {
   push(payload: Payload): void {
     this.#buffered += payload.bytes
     this.#queue.push(payload)
-    if (!this.#reading) this.#pump()
+    if (this.#state === "ready") this.#pump()
   }
 
   /** Counts a message that comes too late to be sent. */
@@ -41,11 +41,12 @@ export class Outgoing {
   /** Calls `task` when everything before it has been passed. */
   whenEmpty(task: () => void): void {
     this.#onempty = task
-    if (!this.#reading) this.#pump()
+    if (this.#state === "ready") this.#pump()
   }
 
   /** Passes nothing more. */
   stop(): void {
+    this.#state = "stopped"
     this.#queue = []
     this.#onempty = undefined
     this.#settle()
@@ -53,7 +54,7 @@ export class Outgoing {
 
   #pump(): void {
     for (let next = this.#queue.shift(); next; next = this.#queue.shift()) {
-      if (next.body instanceof Blob) {
+      if (typeof next.body !== "string" && "arrayBuffer" in next.body) {
         void this.#read(next.body, next.bytes)
         return
       }
@@ -63,18 +64,21 @@ export class Outgoing {
   }
 
   async #read(blob: Blob, bytes: number): Promise<void> {
-    this.#reading = true
+    this.#state = "reading"
     const body = await blob.arrayBuffer().then(
       (buffer) => new Uint8Array(buffer),
       () => undefined,
     )
-    this.#reading = false
-    if (!body) {
-      this.#sink.fail()
-      return
-    }
-    this.#pass(body, bytes)
-    this.#pump()
+    this.#resume(body, bytes)
+  }
+
+  #resume(body: Uint8Array<ArrayBuffer> | undefined, bytes: number): void {
+    if (this.#state === "stopped") return
+    this.#state = "ready"
+    if (body) {
+      this.#pass(body, bytes)
+      this.#pump()
+    } else this.#sink.fail()
   }
 
   #pass(body: string | Uint8Array<ArrayBuffer>, bytes: number): void {

@@ -13,7 +13,7 @@ const dayMs = 86_400_000
  * @returns {Promise<string>} a folder that no later build changes, so that a test run in progress keeps its page
  */
 export async function buildHarness(packageHash) {
-  const folder = join(cache, `harness-${packageHash.slice(0, 16)}-${hashOf([pages])}`)
+  const folder = join(cache, `harness-${packageHash.slice(0, 16)}-${hashOf([pages, "test/client-suite"])}`)
   if (existsSync(folder)) return folder
   const staging = `${folder}.new`
   await build({
@@ -23,7 +23,7 @@ export async function buildHarness(packageHash) {
     resolve: {
       alias: [
         { find: /^agentdb-web$/, replacement: inRoot("dist/index.js") },
-        { find: /^agentdb-web\/client$/, replacement: inRoot("dist/client/index.js") },
+        { find: /^agentdb-web\/(client|standin)$/, replacement: inRoot("dist/$1/index.js") },
       ],
     },
     build: {

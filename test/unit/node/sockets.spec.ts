@@ -1,5 +1,6 @@
 import { expect, test } from "@playwright/test"
 import { WebSocket } from "ws"
+import { closeReason } from "../../../src/node/close-reason.ts"
 import { connectPeer, type NodeServer, socketPeer, startServer } from "../../fixtures/node-server.ts"
 import { OracleClientMessage } from "../../fixtures/oracle.ts"
 import { handshake, RawSocket, rawRequest } from "../../fixtures/raw-socket.ts"
@@ -101,7 +102,6 @@ test("closing does not wait for a statement that runs on, nor for a peer that do
 })
 
 test("a reason beyond WebSocket's 123 bytes is cut between characters", async () => {
-  const { closeReason } = await import("../../../src/node/close-reason.ts")
   expect(closeReason("short")).toBe("short")
   expect(closeReason("x".repeat(123))).toHaveLength(123)
   expect(closeReason("x".repeat(200))).toHaveLength(123)
