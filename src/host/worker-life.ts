@@ -1,12 +1,12 @@
 import { type Remote, transfer, wrap } from "comlink"
 import { CloseCode } from "../link/link.ts"
+import { watchOver } from "../link/watchdog.ts"
 import { AgentDBError } from "../wire/errors.ts"
 import { type Control, type Outcome, type Started, type StartOptions, unwrap } from "./control.ts"
 import { randomId, usableLocks, whenReleased, workerLock } from "./locks.ts"
 import { pageOpfsProblem } from "./page-storage.ts"
 import { loadFailure, spawnWorker } from "./spawn.ts"
 import { TrackedLink } from "./tracked-link.ts"
-import { watchOver } from "../link/watchdog.ts"
 
 /** How to start a worker; the rest of its start options is found out here. */
 export interface LifeOptions extends Omit<StartOptions, "opfsProblem" | "workerLock"> {

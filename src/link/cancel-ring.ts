@@ -53,7 +53,7 @@ export class CancelRingReader {
     const ids: number[] = []
     let tail = Atomics.load(ring, read)
     // A peer that writes nonsense must not keep the worker here.
-    if (((head - tail) >>> 0) > slots) tail = (head - slots) | 0
+    if ((head - tail) >>> 0 > slots) tail = (head - slots) | 0
     for (; tail !== head; tail = (tail + 1) | 0) ids.push(Atomics.load(ring, first + (tail & (slots - 1))) >>> 0)
     Atomics.store(ring, read, tail)
     return ids

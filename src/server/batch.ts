@@ -64,7 +64,9 @@ export function batchFrames(requestId: number, parts: readonly BatchPart[], tip:
       frames.push(...part.rows.takeAll())
     } else {
       const { rowsAffected, lastInsertId } = part
-      free(encodeServerMessage(requestId, { case: "execResult", value: { rowsAffected, lastInsertId, tip: BigInt(tip) } }))
+      free(
+        encodeServerMessage(requestId, { case: "execResult", value: { rowsAffected, lastInsertId, tip: BigInt(tip) } }),
+      )
     }
   }
   return frames

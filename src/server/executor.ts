@@ -1,6 +1,5 @@
 import type { MessageInitShape } from "@bufbuild/protobuf"
 import type { AgentDB_Wire_ServerMessageSchema as ServerMessageSchema } from "../gen/livekit_agentdb_pb.ts"
-import type { RunContext } from "../sqlite/interrupt.ts"
 import type { PreparedStatement } from "../sqlite/statement.ts"
 import { AgentDBError } from "../wire/errors.ts"
 import type { Frame } from "../wire/frames.ts"

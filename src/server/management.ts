@@ -46,14 +46,7 @@ export class Management {
   readonly #limits: Limits
   readonly #clock: Clock
 
-  constructor(
-    project: string,
-    catalog: Catalog,
-    dumps: Dumps,
-    idempotency: Idempotency,
-    limits: Limits,
-    clock: Clock,
-  ) {
+  constructor(project: string, catalog: Catalog, dumps: Dumps, idempotency: Idempotency, limits: Limits, clock: Clock) {
     this.#project = project
     this.#catalog = catalog
     this.#dumps = dumps

@@ -45,13 +45,7 @@ export class CursorSource implements RowSource {
    * Takes the first step, and with it the snapshot. Owns the statement from here on.
    * @param onClose called once when the statement is finalized.
    */
-  constructor(
-    requestId: number,
-    statement: PreparedStatement,
-    run: RunContext,
-    limits: Limits,
-    onClose: () => void,
-  ) {
+  constructor(requestId: number, statement: PreparedStatement, run: RunContext, limits: Limits, onClose: () => void) {
     this.#requestId = requestId
     this.#statement = statement
     this.#run = run

@@ -80,14 +80,7 @@ export class Service {
 
   /** The management plane in the project of this key, without a token: for the host's own calls. */
   management(apiKey: string): Management {
-    return new Management(
-      apiKey,
-      this.#catalog,
-      this.#dumps,
-      this.#idempotency,
-      this.limits,
-      this.#clock,
-    )
+    return new Management(apiKey, this.#catalog, this.#dumps, this.#idempotency, this.limits, this.#clock)
   }
 
   /** The management plane as Twirp v7. Never rejects: failures are answers. */

@@ -1,6 +1,9 @@
 import type { MessageInitShape } from "@bufbuild/protobuf"
-import type { AgentDB_Wire_ServerMessageSchema as ServerMessageSchema } from "../gen/livekit_agentdb_pb.ts"
-import type { AgentDB_Wire_ClientMessage as ClientMessage, AgentDB_Wire_Hello as Hello } from "../gen/livekit_agentdb_pb.ts"
+import type {
+  AgentDB_Wire_ClientMessage as ClientMessage,
+  AgentDB_Wire_Hello as Hello,
+  AgentDB_Wire_ServerMessageSchema as ServerMessageSchema,
+} from "../gen/livekit_agentdb_pb.ts"
 import { CancelRingReader } from "../link/cancel-ring.ts"
 import { CloseCode, type Link } from "../link/link.ts"
 import { macrotask } from "../link/macrotask.ts"
@@ -218,7 +221,13 @@ export class Session implements Member, Reply {
       this.#refuse(requestId, "resource_exhausted", `the socket's queue is full (${bound})`)
       return
     }
-    const request: Request = newRequest(requestId, work, bytes, limits, this.#signals.poller(url, () => request.canceled))
+    const request: Request = newRequest(
+      requestId,
+      work,
+      bytes,
+      limits,
+      this.#signals.poller(url, () => request.canceled),
+    )
     request.canceled = canceled
     this.#live.set(requestId, request)
     this.#queue.push(request)

@@ -1,4 +1,7 @@
-import { AgentDB_Wire_QueryLang as QueryLang, type AgentDB_Wire_Statement as Statement } from "../gen/livekit_agentdb_pb.ts"
+import {
+  AgentDB_Wire_QueryLang as QueryLang,
+  type AgentDB_Wire_Statement as Statement,
+} from "../gen/livekit_agentdb_pb.ts"
 import type { Connection } from "../sqlite/connection.ts"
 import type { RunContext } from "../sqlite/interrupt.ts"
 import type { PreparedStatement } from "../sqlite/statement.ts"
@@ -52,7 +55,7 @@ export function runToEnd(connection: Connection, statement: PreparedStatement, r
  * The engine's counters, where this statement is what they speak of: they keep the
  * last change after DDL, and the last id after a statement that inserted nothing.
  */
-export function effectsOf(connection: Connection, { kind }: PreparedStatement): Effects {
+function effectsOf(connection: Connection, { kind }: PreparedStatement): Effects {
   if (!kind.changesRows) return noEffects
   const rowsAffected = connection.changes
   return { rowsAffected, lastInsertId: kind.inserts && rowsAffected > 0n ? connection.lastInsertRowid : 0n }

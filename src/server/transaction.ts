@@ -96,7 +96,8 @@ export class Transaction {
 
   /** After an error: has the engine ended the transaction by itself? */
   noteEngineRollback(): void {
-    if (this.isOpen && this.#open.alive && !this.#open.database.writer.inTransaction) this.#abort("the engine rolled it back")
+    if (this.isOpen && this.#open.alive && !this.#open.database.writer.inTransaction)
+      this.#abort("the engine rolled it back")
   }
 
   /** The socket is gone. */

@@ -1,4 +1,5 @@
 import {
+  create,
   type DescMessage,
   type DescMethodUnary,
   fromBinary,
@@ -7,7 +8,6 @@ import {
   type MessageShape,
   toBinary,
   toJsonString,
-  create,
 } from "@bufbuild/protobuf"
 import { AgentDBService } from "../gen/livekit_agentdb_pb.ts"
 import type { DatabaseInfo } from "../wire/database-info.ts"

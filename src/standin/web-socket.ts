@@ -20,8 +20,9 @@ export function defineWebSocket(dial: Dial): typeof WebSocket {
     readonly #onclose = new EventHandler(this, "close")
     #binaryType: BinaryType = "blob"
 
-    constructor(url: string | URL, protocols?: string | string[]) {
-      if (arguments.length === 0) throw new TypeError(`Failed to construct 'WebSocket': ${missing}`)
+    constructor(...args: [url: string | URL, protocols?: string | string[]]) {
+      if (args.length === 0) throw new TypeError(`Failed to construct 'WebSocket': ${missing}`)
+      const [url, protocols] = args
       const address = socketUrl(asString(url))
       const [protocol = ""] = subprotocols(protocols)
       super()
@@ -86,9 +87,9 @@ export function defineWebSocket(dial: Dial): typeof WebSocket {
       this.#onclose.value = handler
     }
 
-    send(data: unknown): void {
-      if (arguments.length === 0) throw new TypeError(`Failed to execute 'send' on 'WebSocket': ${missing}`)
-      const payload = payloadOf(data)
+    send(...args: [data: unknown]): void {
+      if (args.length === 0) throw new TypeError(`Failed to execute 'send' on 'WebSocket': ${missing}`)
+      const payload = payloadOf(args[0])
       if (this.#life.readyState === states.CONNECTING) {
         throw new DOMException(
           "Failed to execute 'send' on 'WebSocket': Still in CONNECTING state.",

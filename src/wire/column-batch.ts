@@ -140,7 +140,15 @@ export function decodeColumnBatch(bytes: Uint8Array<ArrayBuffer>): ColumnBatch {
 
 function decodeColumn(bytes: Uint8Array<ArrayBuffer>): Column {
   const reader = new ByteReader(bytes)
-  const parts: ColumnParts = { types: none, ints: none, doubles: none, text: none, textEnds: [], blob: none, blobEnds: [] }
+  const parts: ColumnParts = {
+    types: none,
+    ints: none,
+    doubles: none,
+    text: none,
+    textEnds: [],
+    blob: none,
+    blobEnds: [],
+  }
   while (!reader.done) {
     const tag = reader.varint()
     switch (tag) {

@@ -35,7 +35,8 @@ export type ServerFrame =
 /** @throws Error if the bytes are not a ServerMessage. A batch keeps views over `frame`. */
 export function decodeServerMessage(frame: Frame): ServerFrame {
   const parts = splitServerFrame(frame)
-  if (parts) return { requestId: parts.requestId, message: { case: "columnBatch", value: decodeColumnBatch(parts.batch) } }
+  if (parts)
+    return { requestId: parts.requestId, message: { case: "columnBatch", value: decodeColumnBatch(parts.batch) } }
   const { requestId, message } = fromBinary(ServerMessageSchema, frame)
   if (message.case === "columnBatch") throw new Error("a ColumnBatch in more than one piece")
   return { requestId, message }

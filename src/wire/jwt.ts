@@ -53,7 +53,8 @@ export function verifyToken(token: string, keys: Keys, now: number): string {
     refuse("the token is not valid yet")
   }
   const grant = claims.agent
-  const granted = typeof grant === "object" && grant !== null && "databaseAdmin" in grant && grant.databaseAdmin === true
+  const granted =
+    typeof grant === "object" && grant !== null && "databaseAdmin" in grant && grant.databaseAdmin === true
   if (!granted) refuse("the token lacks the grant agent.databaseAdmin")
   return apiKey
 }

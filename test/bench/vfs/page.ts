@@ -1,8 +1,9 @@
-import wasmUrl from "@sqlite.org/sqlite-wasm/sqlite3.wasm?url"
+const wasmUrl = new URL("../../../node_modules/@sqlite.org/sqlite-wasm/dist/sqlite3.wasm", import.meta.url)
 
 const peers = {
   ours: () => new Worker(new URL("./ours.worker.ts", import.meta.url), { type: "module" }),
-  "sahpool, WAL in exclusive mode": () => new Worker(new URL("./sahpool.worker.ts", import.meta.url), { type: "module" }),
+  "sahpool, WAL in exclusive mode": () =>
+    new Worker(new URL("./sahpool.worker.ts", import.meta.url), { type: "module" }),
   "sahpool, rollback journal": () => new Worker(new URL("./sahpool.worker.ts", import.meta.url), { type: "module" }),
 }
 

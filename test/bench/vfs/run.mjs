@@ -36,20 +36,23 @@ try {
   const times = new Map()
   for (let round = 0; round < rounds; round++) {
     for (const peer of peers) {
-      for (const [work, ms] of Object.entries(await page.evaluate((peer) => Reflect.get(window, "vfsBench").round(peer), peer))) {
+      for (const [work, ms] of Object.entries(
+        await page.evaluate((peer) => Reflect.get(window, "vfsBench").round(peer), peer),
+      )) {
         const row = times.get(work) ?? new Map()
         row.set(peer, [...(row.get(peer) ?? []), ms])
         times.set(work, row)
       }
     }
   }
-  const median = (/** @type {number[]} */ list) => list.toSorted((a, b) => a - b)[Math.floor(list.length / 2)]
+  const median = (/** @type {number[]} */ list = []) => list.toSorted((a, b) => a - b)[Math.floor(list.length / 2)] ?? 0
   console.log(`medians of ${rounds} rounds; a ratio above 1 is how many times longer than ours\n`)
   for (const [work, row] of times) {
     const ours = median(row.get("ours"))
     console.log(`${work}: ours ${ours.toFixed(0)} ms`)
     for (const [peer, list] of row) {
-      if (peer !== "ours") console.log(`  ${peer}: ${(median(list) / ours).toFixed(2)}x (${median(list).toFixed(0)} ms)`)
+      if (peer !== "ours")
+        console.log(`  ${peer}: ${(median(list) / ours).toFixed(2)}x (${median(list).toFixed(0)} ms)`)
     }
   }
 } finally {

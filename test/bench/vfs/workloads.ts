@@ -18,7 +18,8 @@ export function measure(open: Bench, openMs: number): Record<string, number> {
   }
   open.run("CREATE TABLE t(id INTEGER PRIMARY KEY, role TEXT, content TEXT)")
   time("500 durable one-row commits", () => {
-    for (let i = 0; i < 500; i++) open.commit(`INSERT INTO t(role, content) VALUES('user', 'message number ${i} of a few')`)
+    for (let i = 0; i < 500; i++)
+      open.commit(`INSERT INTO t(role, content) VALUES('user', 'message number ${i} of a few')`)
   })
   time("insert 100,000 rows in one transaction", () =>
     open.commit(

@@ -4,8 +4,10 @@ import { expect, test } from "../../fixtures/browser.ts"
 const rounds = Number(process.env["AGENTDB_CANCEL_ROUNDS"] ?? 5)
 
 const runaway = {
-  "a runaway recursive CTE": "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM c) SELECT x FROM c WHERE x < 0",
-  "a long aggregate": "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM c LIMIT 1000000000) SELECT sum(x) FROM c",
+  "a runaway recursive CTE":
+    "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM c) SELECT x FROM c WHERE x < 0",
+  "a long aggregate":
+    "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM c LIMIT 1000000000) SELECT sum(x) FROM c",
 }
 
 for (const origin of ["plain", "isolated"] as const) {
@@ -20,11 +22,16 @@ for (const origin of ["plain", "isolated"] as const) {
           const { databaseId } = await agentdb.createDatabase()
           const [db, other] = [await agentdb.connect(databaseId), await agentdb.connect(databaseId)]
           await db.exec("CREATE TABLE t(x)")
-          await db.exec("WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM c LIMIT 5000) INSERT INTO t SELECT i FROM c")
+          await db.exec(
+            "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM c LIMIT 5000) INSERT INTO t SELECT i FROM c",
+          )
           const latencies: number[] = []
           for (let i = 0; i < rounds; i++) {
             const abort = new AbortController()
-            const target = i % 2 === 0 ? db.query(sql, [], { signal: abort.signal }).all() : db.exec(sql, [], { signal: abort.signal })
+            const target =
+              i % 2 === 0
+                ? db.query(sql, [], { signal: abort.signal }).all()
+                : db.exec(sql, [], { signal: abort.signal })
             // Others of the same socket and of another one are in flight; they must never be the victims.
             const bystanders = [db, other].map((one) => one.query("SELECT x FROM t").all())
             let abortedAt = 0

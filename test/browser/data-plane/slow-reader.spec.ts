@@ -6,7 +6,10 @@ import { canMeasureMemory, treeMemory } from "../../fixtures/memory.ts"
 const batches = Number(process.env["AGENTDB_SLOW_BATCHES"] ?? 12)
 const pauseMs = Number(process.env["AGENTDB_SLOW_PAUSE_MS"] ?? 250)
 
-test("a million rows to a slow reader: memory stays flat and no batch goes beyond the credit", async ({ profile, site }) => {
+test("a million rows to a slow reader: memory stays flat and no batch goes beyond the credit", async ({
+  profile,
+  site,
+}) => {
   test.skip(!canMeasureMemory, "this system does not tell what its processes hold")
   test.setTimeout(60_000 + batches * pauseMs * 2)
   const page = await profile.open(site.plain)
@@ -60,7 +63,10 @@ test("a million rows to a slow reader: memory stays flat and no batch goes beyon
     })
   })
   const call = <T>(name: "take" | "cancel") =>
-    page.evaluate((name) => (window as unknown as { slowReader: Record<string, () => unknown> }).slowReader[name]?.(), name) as Promise<T>
+    page.evaluate(
+      (name) => (window as unknown as { slowReader: Record<string, () => unknown> }).slowReader[name]?.(),
+      name,
+    ) as Promise<T>
 
   const pid = await profile.browserPid()
   expect(await call<number>("take")).toBeGreaterThan(0)

@@ -13,7 +13,9 @@ test("a half-read stream sees its snapshot while another socket commits 1,000 ti
     await writer.exec(
       "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM c LIMIT 20000) INSERT INTO t SELECT i, 0, 'some text' FROM c",
     )
-    const stream = reader.query<{ id: number; version: number }>("SELECT id, version FROM t ORDER BY id", [], { window: 5 })
+    const stream = reader.query<{ id: number; version: number }>("SELECT id, version FROM t ORDER BY id", [], {
+      window: 5,
+    })
     const rows = stream[Symbol.asyncIterator]()
     const first = await rows.next()
     for (let i = 1; i <= 1000; i++) {

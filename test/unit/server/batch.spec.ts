@@ -38,7 +38,12 @@ test("a batch answers in statement order after its commit, and every ExecResult 
 test("C22: a failure undoes all of it and names the statement; the next batch works", async () => {
   await using at = await TestService.start()
   const peer = await at.connect()
-  const failed = await peer.batch("CREATE TABLE a(x)", "INSERT INTO a VALUES(1)", "INSERT INTO nope VALUES(1)", "INSERT INTO a VALUES(2)")
+  const failed = await peer.batch(
+    "CREATE TABLE a(x)",
+    "INSERT INTO a VALUES(1)",
+    "INSERT INTO nope VALUES(1)",
+    "INSERT INTO a VALUES(2)",
+  )
   expect(failed.kinds).toEqual(["error"])
   expect(failed.error).toMatchObject({ code: "SQLITE_ERROR", message: "statement 2: no such table: nope" })
   expect((await peer.query("SELECT count(*) FROM sqlite_schema")).rows).toEqual([[0n]])
@@ -61,7 +66,10 @@ test("an empty batch answers Done and opens nothing", async () => {
 test("a failure of the commit itself names no statement", async () => {
   await using at = await TestService.start()
   const peer = await at.connect()
-  await peer.batch("CREATE TABLE p(id INTEGER PRIMARY KEY)", "CREATE TABLE c(p REFERENCES p DEFERRABLE INITIALLY DEFERRED)")
+  await peer.batch(
+    "CREATE TABLE p(id INTEGER PRIMARY KEY)",
+    "CREATE TABLE c(p REFERENCES p DEFERRABLE INITIALLY DEFERRED)",
+  )
   const { error } = await peer.batch("INSERT INTO c VALUES(1)")
   expect(error).toMatchObject({ code: "SQLITE_CONSTRAINT_FOREIGNKEY", message: "FOREIGN KEY constraint failed" })
   expect((await peer.query("SELECT count(*) FROM c")).rows).toEqual([[0n]])

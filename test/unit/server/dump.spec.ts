@@ -75,20 +75,28 @@ test("the URL's file is erased at its time, and what an earlier run left is swep
 
   const stale = await at.storage.createDump("devkey", at.databaseId, "dump-1000-1-x.sqlite")
   await stale.publish()
-  const fresh = await at.storage.createDump("devkey", at.databaseId, `dump-${Math.floor(Date.now() / 1000) + 900}-2-x.sqlite`)
+  const fresh = await at.storage.createDump(
+    "devkey",
+    at.databaseId,
+    `dump-${Math.floor(Date.now() / 1000) + 900}-2-x.sqlite`,
+  )
   await fresh.publish()
   // A crash in the middle of a dump: nobody has a URL of it.
   await at.storage.createDump("devkey", at.databaseId, `dump-${Math.floor(Date.now() / 1000) + 900}-3-x.sqlite`)
   await at.service.close()
   await using again = await TestService.start({}, { storage: at.storage })
-  await expect.poll(async () => (await again.storage.dumps()).map(({ name }) => name.slice(-11))).toEqual(["-2-x.sqlite"])
+  await expect
+    .poll(async () => (await again.storage.dumps()).map(({ name }) => name.slice(-11)))
+    .toEqual(["-2-x.sqlite"])
 })
 
 test("several dumps at once, and one of a database that is deleted meanwhile is not_found and leaves nothing", async () => {
   await using at = await TestService.start()
   const peer = await at.connect()
   await peer.exec("CREATE TABLE t(x)")
-  await peer.exec("WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM c LIMIT 3000) INSERT INTO t SELECT randomblob(4000) FROM c")
+  await peer.exec(
+    "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM c LIMIT 3000) INSERT INTO t SELECT randomblob(4000) FROM c",
+  )
   const { files, publish } = collector()
   const dumps = await Promise.all([1, 2, 3].map(() => at.management.dump(at.databaseId, publish)))
   expect(new Set(dumps.map((dump) => dump.downloadUrl)).size).toBe(3)

@@ -81,7 +81,9 @@ test("values come back as they went in, through query, exec, batch and a transac
   ]
   const echo = "SELECT ?1, typeof(?1)"
   const types = (value: Cell) =>
-    value === null ? "null" : { bigint: "integer", number: "real", string: "text", object: "blob" }[typeof value as "bigint"]
+    value === null
+      ? "null"
+      : { bigint: "integer", number: "real", string: "text", object: "blob" }[typeof value as "bigint"]
   for (const value of values) {
     const expected = [[value, types(value)]]
     expect((await peer.query(echo, value)).rows).toEqual(expected)
@@ -160,7 +162,17 @@ test("one statement a frame; SQLite's parser decides where it ends (C57)", async
   await using at = await TestService.start()
   const peer = await at.connect()
   await peer.exec("CREATE TABLE t(x)")
-  for (const sql of ["", ";", ";;", "-- c", "/* c */", "\ufeff", "SELECT 1; SELECT 2", "SELECT 1\u0000", "SELECT 1;\u0000"]) {
+  for (const sql of [
+    "",
+    ";",
+    ";;",
+    "-- c",
+    "/* c */",
+    "\ufeff",
+    "SELECT 1; SELECT 2",
+    "SELECT 1\u0000",
+    "SELECT 1;\u0000",
+  ]) {
     expect((await peer.query(sql)).error?.code, JSON.stringify(sql)).toBe("invalid_argument")
     expect((await peer.exec(sql)).error?.code, JSON.stringify(sql)).toBe("invalid_argument")
   }
@@ -199,7 +211,9 @@ test("parameters are counted exactly (C56)", async () => {
 test("a row that cannot fit a frame is resource_exhausted, and the rows before it went out", async () => {
   await using at = await TestService.start({ maxFrameBytes: 200_000 })
   const peer = await at.connect()
-  const { rows, error } = await peer.query("SELECT length(x), x FROM (SELECT zeroblob(10) x UNION ALL SELECT zeroblob(300000))")
+  const { rows, error } = await peer.query(
+    "SELECT length(x), x FROM (SELECT zeroblob(10) x UNION ALL SELECT zeroblob(300000))",
+  )
   expect(rows.map(([length]) => length)).toEqual([10n])
   expect(error?.code).toBe("resource_exhausted")
   // Two that fit alone but not together travel apart.
@@ -211,7 +225,9 @@ test("statement errors carry SQLite's extended name and message, the same on all
   await using at = await TestService.start()
   const peer = await at.connect()
   await peer.exec("CREATE TABLE p(id INTEGER PRIMARY KEY)")
-  await peer.exec("CREATE TABLE t(id INTEGER PRIMARY KEY, u UNIQUE, n NOT NULL DEFAULT 1, c CHECK(c > 0), f REFERENCES p)")
+  await peer.exec(
+    "CREATE TABLE t(id INTEGER PRIMARY KEY, u UNIQUE, n NOT NULL DEFAULT 1, c CHECK(c > 0), f REFERENCES p)",
+  )
   await peer.exec("INSERT INTO t(id, u) VALUES(1, 'a')")
   const cases: [string, string, string][] = [
     ["INSERT INTO t(id) VALUES(1)", "SQLITE_CONSTRAINT_PRIMARYKEY", "UNIQUE constraint failed: t.id"],

@@ -26,7 +26,8 @@ test("C49: a time to live is a whole number of at least 0, of either kind, and i
   await using at = await TestService.start({ ttlCapSeconds: 1000 })
   const { management } = at
   const now = seconds()
-  for (const ttlSeconds of [60, 60n]) expect((await management.create({ ttlSeconds })).expiresAt - now).toBeLessThanOrEqual(62)
+  for (const ttlSeconds of [60, 60n])
+    expect((await management.create({ ttlSeconds })).expiresAt - now).toBeLessThanOrEqual(62)
   expect((await management.create({ ttlSeconds: 2n ** 62n })).expiresAt - now).toBeLessThanOrEqual(1002)
   for (const ttlSeconds of [1.5, -1, -1n, Number.NaN]) {
     await expect(management.create({ ttlSeconds })).rejects.toMatchObject({
@@ -56,11 +57,27 @@ test("C52: paging returns each surviving id once, newest last, whatever is delet
 
 test("an id that was not made here is not_found; one that cannot be an id invalid_argument (C63)", async () => {
   await using at = await TestService.start()
-  const strange = ["../x", "a/b", "a\\b", ".", "nul\u0000l", "日本語", "😀", "x-journal", "__proto__", "?vfs=memdb", "%2e%2e%2f", "DB_222222222222"]
+  const strange = [
+    "../x",
+    "a/b",
+    "a\\b",
+    ".",
+    "nul\u0000l",
+    "日本語",
+    "😀",
+    "x-journal",
+    "__proto__",
+    "?vfs=memdb",
+    "%2e%2e%2f",
+    "DB_222222222222",
+  ]
   for (const id of strange) {
     await expect(at.management.get(id), id).rejects.toMatchObject({ code: "not_found" })
     await expect(at.management.delete(id), id).rejects.toMatchObject({ code: "not_found" })
-    await expect(at.management.dump(id, async () => ""), id).rejects.toMatchObject({ code: "not_found" })
+    await expect(
+      at.management.dump(id, async () => ""),
+      id,
+    ).rejects.toMatchObject({ code: "not_found" })
   }
   for (const id of ["", "x".repeat(129)]) {
     await expect(at.management.get(id)).rejects.toMatchObject({ code: "invalid_argument" })

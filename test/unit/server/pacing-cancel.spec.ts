@@ -4,8 +4,7 @@ import { pushLater } from "../../fixtures/ring.ts"
 import { TestService } from "../../fixtures/service.ts"
 import { settle, type WirePeer } from "../../fixtures/wire-peer.ts"
 
-const count = (n: number) =>
-  `WITH RECURSIVE c(x) AS (SELECT 0 UNION ALL SELECT x+1 FROM c LIMIT ${n}) SELECT x FROM c`
+const count = (n: number) => `WITH RECURSIVE c(x) AS (SELECT 0 UNION ALL SELECT x+1 FROM c LIMIT ${n}) SELECT x FROM c`
 const runaway = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM c) SELECT sum(x) FROM c"
 const oneRow = { firstBatchBytes: 1, batchBytes: 1 }
 
@@ -147,7 +146,10 @@ test("an id in the ring that meant an ended request does not end a new one of th
   const peer = await at.connect()
   const ring = createCancelRing()
   peer.link.signal({ sab: ring })
-  const slow = { case: "query", value: { sql: count(300_000).replace("SELECT x FROM c", "SELECT sum(x) FROM c") } } as const
+  const slow = {
+    case: "query",
+    value: { sql: count(300_000).replace("SELECT x FROM c", "SELECT sum(x) FROM c") },
+  } as const
   await peer.request(slow, {}, 500).answer
   new CancelRingWriter(ring).push(500)
   peer.cancel(500)

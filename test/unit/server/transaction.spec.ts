@@ -19,7 +19,11 @@ test("begin, commit and rollback answer zeros and the tip; inside, the tip is th
   await using db = await withTable()
   const { a } = db
   expect((await a.begin()).execs[0]).toMatchObject({ ...zeros, tip: 1n })
-  expect((await a.exec("INSERT INTO t VALUES(1)")).execs[0]).toMatchObject({ rowsAffected: 1n, lastInsertId: 1n, tip: 1n })
+  expect((await a.exec("INSERT INTO t VALUES(1)")).execs[0]).toMatchObject({
+    rowsAffected: 1n,
+    lastInsertId: 1n,
+    tip: 1n,
+  })
   expect((await a.query("SELECT count(*) FROM t")).done?.tip).toBe(1n)
   expect((await a.commit()).execs[0]).toMatchObject({ ...zeros, tip: 2n })
   await a.begin()
@@ -169,7 +173,10 @@ test("a stream inside never sees writes made after it began, whichever they are"
     a.credit(stream.id, 100)
     const { rows, error } = await stream.answer
     expect(error, name).toBeUndefined()
-    expect(rows.map(([x]) => Number(x)), name).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9])
+    expect(
+      rows.map(([x]) => Number(x)),
+      name,
+    ).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9])
     expect(await numbers(a), name).toEqual([1, 2, 3, 4, 5, 6, 7, 8])
   }
 })
@@ -191,7 +198,9 @@ test("rows taken ahead are bounded: the stream ends in resource_exhausted, the w
   await using db = await withTable({ ...oneRow, captureBytes: 20_000 })
   const { a } = db
   await a.begin()
-  await a.exec("WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM c LIMIT 1000) INSERT INTO t SELECT randomblob(100) FROM c")
+  await a.exec(
+    "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM c LIMIT 1000) INSERT INTO t SELECT randomblob(100) FROM c",
+  )
   const stream = a.request({ case: "query", value: { sql: "SELECT x FROM t" } }, { credits: [] })
   await a.ping()
   expect((await a.exec("DELETE FROM t")).execs[0]?.rowsAffected).toBe(1000n)
@@ -204,7 +213,8 @@ test("a writing query inside that returns too much undoes only itself", async ()
   const { a } = db
   await a.begin()
   await a.exec("INSERT INTO t VALUES(1)")
-  const sql = "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM c LIMIT 500) INSERT INTO t SELECT randomblob(99) FROM c RETURNING x"
+  const sql =
+    "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM c LIMIT 500) INSERT INTO t SELECT randomblob(99) FROM c RETURNING x"
   expect((await a.query(sql)).error?.code).toBe("resource_exhausted")
   expect((await a.query("INSERT INTO t VALUES(2) RETURNING x")).rows).toEqual([[2n]])
   await a.commit()
@@ -252,7 +262,10 @@ test("C26: an idle transaction is rolled back, its next statement and commit get
   await a.exec("INSERT INTO t VALUES(42)")
   const waiting = b.exec("INSERT INTO t VALUES(7)")
   expect((await waiting).error).toBeUndefined()
-  expect((await a.exec("INSERT INTO t VALUES(43)")).error).toMatchObject({ code: "aborted", message: expect.stringContaining("idle") })
+  expect((await a.exec("INSERT INTO t VALUES(43)")).error).toMatchObject({
+    code: "aborted",
+    message: expect.stringContaining("idle"),
+  })
   expect((await a.commit()).error?.code).toBe("aborted")
   expect(await numbers(a)).toEqual([7])
   await new Promise((resolve) => setTimeout(resolve, 600))
@@ -323,7 +336,9 @@ test("a trigger may use the functions that a statement may not", async () => {
   await using db = await withTable()
   const { a } = db
   await a.exec("CREATE TABLE log(id)")
-  expect((await a.exec("CREATE TRIGGER g AFTER INSERT ON t BEGIN INSERT INTO log VALUES(last_insert_rowid()); END")).error).toBeUndefined()
+  expect(
+    (await a.exec("CREATE TRIGGER g AFTER INSERT ON t BEGIN INSERT INTO log VALUES(last_insert_rowid()); END")).error,
+  ).toBeUndefined()
   expect((await a.exec("INSERT INTO t VALUES(1)")).error).toBeUndefined()
   expect((await a.query("SELECT count(*) FROM log")).rows).toEqual([[1n]])
 })

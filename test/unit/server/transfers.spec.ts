@@ -68,7 +68,10 @@ test("transfers by 8 sockets, some rolled back, some cut: the sum never changes 
     let sums = 0
     while (working) {
       const { rows } = await peer.query("SELECT balance FROM account")
-      expect(rows.reduce((sum, [balance]) => sum + Number(balance), 0), `seed ${seed}`).toBe(accounts * initial)
+      expect(
+        rows.reduce((sum, [balance]) => sum + Number(balance), 0),
+        `seed ${seed}`,
+      ).toBe(accounts * initial)
       sums++
     }
     return sums
@@ -86,7 +89,9 @@ test("transfers by 8 sockets, some rolled back, some cut: the sum never changes 
   working = false
   for (const sums of await Promise.all(readers)) expect(sums).toBeGreaterThan(0)
 
-  const history = new Map((await setup.query("SELECT entry, origin, target, amount FROM history")).rows.map((row) => [row[0], row]))
+  const history = new Map(
+    (await setup.query("SELECT entry, origin, target, amount FROM history")).rows.map((row) => [row[0], row]),
+  )
   for (const entry of acknowledged) expect(history.has(entry), `${entry}, seed ${seed}`).toBe(true)
   for (const entry of unknown) {
     const row = history.get(entry)

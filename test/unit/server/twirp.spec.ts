@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto"
 import { expect, test } from "@playwright/test"
 import { AccessToken } from "livekit-server-sdk"
-// By file path: the SDK does not export its Twirp client.
-import { TwirpError, TwirpRpc } from "../../../node_modules/livekit-server-sdk/dist/TwirpRPC.js"
 import {
   AgentDB_CreateRequest as CreateRequest,
   AgentDB_CreateResponse as CreateResponse,
 } from "../../../node_modules/@livekit/protocol/src/gen/livekit_agentdb_pb.js"
+// By file path: the SDK does not export its Twirp client.
+import { TwirpError, TwirpRpc } from "../../../node_modules/livekit-server-sdk/dist/TwirpRPC.js"
 import { TestService, token } from "../../fixtures/service.ts"
 import { startTwirpServer } from "../../fixtures/twirp-server.ts"
 
@@ -103,9 +103,17 @@ test("errors: code, status and a content type without charset", async () => {
     [() => plane.post("ListDatabases", '{"page_size":-1}'), 400, "invalid_argument"],
     [() => plane.post("GetDatabase", "{nope"), 400, "malformed"],
     [() => plane.post("GetDatabase", '{"database_id":7}'), 400, "malformed"],
-    [() => plane.post("GetDatabase", new Uint8Array([0xff]), { "content-type": "application/protobuf" }), 400, "malformed"],
+    [
+      () => plane.post("GetDatabase", new Uint8Array([0xff]), { "content-type": "application/protobuf" }),
+      400,
+      "malformed",
+    ],
     [() => plane.post("GetDatabase", get, { authorization: "" }), 401, "unauthenticated"],
-    [() => plane.post("GetDatabase", get, { authorization: `Bearer ${token("devkey", "wrong")}` }), 401, "unauthenticated"],
+    [
+      () => plane.post("GetDatabase", get, { authorization: `Bearer ${token("devkey", "wrong")}` }),
+      401,
+      "unauthenticated",
+    ],
   ]
   for (const [send, status, code] of cases) {
     const response = await send()
@@ -123,14 +131,26 @@ test("a wrong verb, path, method or content type is bad_route and says which", a
   const wrong: [string, RequestInit, string][] = [
     [plane.path("GetDatabase"), { method: "GET", headers: json }, "GET /twirp/livekit.AgentDBService/GetDatabase"],
     [plane.path("Nope"), { method: "POST", headers: json, body: "{}" }, "POST /twirp/livekit.AgentDBService/Nope"],
-    [`${plane.server.url}/twirp/livekit.Other/Get`, { method: "POST", headers: json, body: "{}" }, "POST /twirp/livekit.Other/Get"],
+    [
+      `${plane.server.url}/twirp/livekit.Other/Get`,
+      { method: "POST", headers: json, body: "{}" },
+      "POST /twirp/livekit.Other/Get",
+    ],
     [`${plane.server.url}/`, { method: "POST", headers: json, body: "{}" }, "POST /"],
-    [plane.path("GetDatabase"), { method: "POST", headers: { ...json, "content-type": "text/plain" }, body: "{}" }, "POST /twirp/livekit.AgentDBService/GetDatabase"],
+    [
+      plane.path("GetDatabase"),
+      { method: "POST", headers: { ...json, "content-type": "text/plain" }, body: "{}" },
+      "POST /twirp/livekit.AgentDBService/GetDatabase",
+    ],
   ]
   for (const [url, init, route] of wrong) {
     const response = await fetch(url, init)
     expect(response.status).toBe(404)
-    expect(await response.json()).toEqual({ code: "bad_route", msg: expect.any(String), meta: { twirp_invalid_route: route } })
+    expect(await response.json()).toEqual({
+      code: "bad_route",
+      msg: expect.any(String),
+      meta: { twirp_invalid_route: route },
+    })
   }
 })
 

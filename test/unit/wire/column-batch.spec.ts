@@ -50,7 +50,9 @@ function decoded(frame: Uint8Array) {
 
 /** Lone surrogates have no UTF-8 form: they arrive as U+FFFD. */
 const wellFormed = (value: Cell): Cell =>
-  typeof value === "string" ? new TextDecoder("utf-8", { ignoreBOM: true }).decode(new TextEncoder().encode(value)) : value
+  typeof value === "string"
+    ? new TextDecoder("utf-8", { ignoreBOM: true }).decode(new TextEncoder().encode(value))
+    : value
 
 test("the hot writer makes what the independent codec reads, and the same bytes as it", () => {
   fc.assert(
@@ -99,8 +101,23 @@ test("dropRow takes back the values of an unfinished row", () => {
 })
 
 test("C07: one column of every storage class keeps step", () => {
-  const values: Cell[] = [1n, 1e308, "a😀b", new Uint8Array([0, 255]), null, 9007199254740993n, "", new Uint8Array(0), -1.5]
-  const { columns } = decoded(write(values.map((value) => [value]), 1))
+  const values: Cell[] = [
+    1n,
+    1e308,
+    "a😀b",
+    new Uint8Array([0, 255]),
+    null,
+    9007199254740993n,
+    "",
+    new Uint8Array(0),
+    -1.5,
+  ]
+  const { columns } = decoded(
+    write(
+      values.map((value) => [value]),
+      1,
+    ),
+  )
   const column = columns[0]
   if (!column) throw new Error("no column")
   expect([...column.types]).toEqual([1, 2, 3, 4, 0, 1, 3, 4, 2])
@@ -114,7 +131,10 @@ test("C07: one column of every storage class keeps step", () => {
 
 test("integers leave as numbers where they are safe, else exactly", () => {
   const values = [0n, -1n, 2n ** 53n - 1n, -(2n ** 53n - 1n), 2n ** 53n, 2n ** 63n - 1n, -(2n ** 63n)]
-  const frame = write(values.map((value) => [value]), 1)
+  const frame = write(
+    values.map((value) => [value]),
+    1,
+  )
   const { message } = decodeServerMessage(frame)
   if (message.case !== "columnBatch") throw new Error("no batch")
   const [column] = message.value.columns
@@ -136,16 +156,20 @@ test("text that is not UTF-8 is replaced, or refused when asked to be strict", (
 
 test("a batch that contradicts itself is refused, and no bytes at all make the reader hang or read outside", () => {
   fc.assert(
-    fc.property(table, fc.array(fc.tuple(fc.nat(), fc.integer({ min: 0, max: 255 })), { minLength: 1, maxLength: 4 }), (rows, edits) => {
-      const frame = write(rows, 1)
-      for (const [at, byte] of edits) frame[at % frame.length] = byte
-      try {
-        const { message } = decodeServerMessage(frame)
-        if (message.case === "columnBatch") for (const column of message.value.columns) column.values()
-      } catch (error) {
-        expect(error).toBeInstanceOf(Error)
-      }
-    }),
+    fc.property(
+      table,
+      fc.array(fc.tuple(fc.nat(), fc.integer({ min: 0, max: 255 })), { minLength: 1, maxLength: 4 }),
+      (rows, edits) => {
+        const frame = write(rows, 1)
+        for (const [at, byte] of edits) frame[at % frame.length] = byte
+        try {
+          const { message } = decodeServerMessage(frame)
+          if (message.case === "columnBatch") for (const column of message.value.columns) column.values()
+        } catch (error) {
+          expect(error).toBeInstanceOf(Error)
+        }
+      },
+    ),
     { numRuns: 2000 },
   )
 })

@@ -5,7 +5,12 @@ import {
   AgentDB_Wire_ServerMessageSchema as ServerMessageSchema,
   type AgentDB_Wire_ValueSchema as ValueSchema,
 } from "../../../src/gen/livekit_agentdb_pb.ts"
-import { decodeClientMessage, decodeServerMessage, encodeClientMessage, encodeServerMessage } from "../../../src/wire/frames.ts"
+import {
+  decodeClientMessage,
+  decodeServerMessage,
+  encodeClientMessage,
+  encodeServerMessage,
+} from "../../../src/wire/frames.ts"
 import { OracleClientMessage, OracleServerMessage } from "../../fixtures/oracle.ts"
 
 type ClientBody = Parameters<typeof encodeClientMessage>[1]

@@ -43,7 +43,9 @@ test("a refused token is told why, without being repeated", async () => {
   ]
   for (const [message, token] of cases) {
     const given = await token
-    expect(() => verifyToken(given, keys, now), message).toThrow(expect.objectContaining({ code: "unauthenticated", message }))
+    expect(() => verifyToken(given, keys, now), message).toThrow(
+      expect.objectContaining({ code: "unauthenticated", message }),
+    )
   }
 })
 
