@@ -45,7 +45,7 @@ export function isExclusiveConflict(error: unknown): boolean {
   return name === "NoModificationAllowedError" || name === "InvalidStateError"
 }
 
-export const isNotFound = (error: unknown): boolean => errorName(error) === "NotFoundError"
+const isNotFound = (error: unknown): boolean => errorName(error) === "NotFoundError"
 
 export const errorName = (error: unknown): string => (error instanceof Error ? error.name : String(error))
 
