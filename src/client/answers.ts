@@ -16,9 +16,7 @@ export function toExecResult({ rowsAffected, lastInsertId, tip }: Answer & { cas
 }
 
 export function toError({ code, message }: Answer & { case: "error" }): AgentDBError {
-  // Only the failure of a batch's statement starts like this (proto/README.md, batch).
-  const statement = /^statement (\d+): /.exec(message)
-  return new AgentDBError(code, message, statement ? { statementIndex: Number(statement[1]) } : {})
+  return new AgentDBError(code, message)
 }
 
 export function unexpected(answer: Answer, request: string): AgentDBError {

@@ -1,4 +1,4 @@
-import type { AgentDBError } from "../wire/errors.ts"
+import { AgentDBError } from "../wire/errors.ts"
 import { type Reply, toExecResult, unexpected } from "./answers.ts"
 import { Credit } from "./credit.ts"
 import type { Answer } from "./frames.ts"
@@ -65,7 +65,7 @@ export class BatchReply implements Reply {
 
   fail(error: AgentDBError): void {
     this.#stopWaiting()
-    this.#reject(error)
+    this.#reject(withStatementIndex(error))
   }
 
   /**
@@ -84,4 +84,11 @@ export class BatchReply implements Reply {
       clear()
     }
   }
+}
+
+/** The failure of one of its statements starts with that one's index (proto/README.md, batch). */
+function withStatementIndex(error: AgentDBError): AgentDBError {
+  const statement = /^statement (\d+): /.exec(error.message)
+  if (!statement) return error
+  return new AgentDBError(error.code, error.message, { cause: error.cause, statementIndex: Number(statement[1]) })
 }

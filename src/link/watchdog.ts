@@ -52,7 +52,7 @@ export function watchOver(port: MessagePort, allowMs: number, on: { silent(): vo
     port.close()
   }
   const timer = setInterval(() => {
-    const verdict = judge.tick(performance.now()); console.log("tick", verdict, performance.now())
+    const verdict = judge.tick(performance.now())
     if (verdict === "ask") port.postMessage("alive?")
     if (verdict !== "dead") return
     stop()

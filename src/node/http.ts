@@ -1,28 +1,13 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { Readable } from "node:stream"
 import { pipeline } from "node:stream/promises"
-import { twirpFailure, type TwirpResponse } from "../server/twirp.ts"
 import { AgentDBError } from "../wire/errors.ts"
-import { type DumpStore, slicesOf } from "./dump-store.ts"
+import { answer, broken, type HttpAnswer, type HttpSource, maxBodyBytes, wantsBody } from "./answer.ts"
+import { slicesOf } from "./dump-store.ts"
 import type { Log } from "./log.ts"
-import type { WorkerLife } from "./worker-life.ts"
 
-/** What a body of the management plane may have; its messages have some hundred bytes. */
-const maxBodyBytes = 1024 * 1024
-
-/** Tokens are in headers and never in cookies, so any origin may ask. */
-const cors = {
-  "access-control-allow-origin": "*",
-  "access-control-allow-methods": "GET, HEAD, POST, OPTIONS",
-  "access-control-allow-headers": "authorization, content-type, x-livekit-request-id",
-  "access-control-max-age": "86400",
-}
-
-export interface HttpContext {
-  readonly dumps: DumpStore
+export interface HttpContext extends HttpSource {
   readonly log: Log
-  /** The worker that serves; undefined while there is none. */
-  readonly life: () => WorkerLife | undefined
   /** How callers that say nothing better reach this server, as `http://host:port`. */
   readonly origin: () => string
 }
@@ -33,60 +18,27 @@ export async function answerHttp(
   response: ServerResponse,
   context: HttpContext,
 ): Promise<void> {
-  for (const [name, value] of Object.entries(cors)) response.setHeader(name, value)
   try {
-    await route(request, response, context)
+    await send(request, response, await answerOf(request, response, context))
   } catch (error) {
     // A caller who leaves halfway is no error of ours.
     if (request.socket.destroyed) return
     context.log.warn(`${request.method} ${request.url} failed: ${AgentDBError.from(error).message}`)
     if (response.headersSent) response.destroy()
-    else plain(response, 500, "internal error")
+    else await send(request, response, broken())
   }
 }
 
-async function route(request: IncomingMessage, response: ServerResponse, context: HttpContext): Promise<void> {
-  const path = pathOf(request)
-  if (request.method === "OPTIONS") response.writeHead(204).end()
-  else if (path.startsWith("/twirp/")) await answerCall(request, response, context)
-  else if (request.method !== "GET" && request.method !== "HEAD") plain(response, 404, "not found")
-  else if (path === "/") plain(response, 200, "agentdb-web: Wire sockets at /db, management at /twirp/")
-  else if (path === "/db") {
-    response.setHeader("upgrade", "websocket")
-    plain(response, 426, "this is the path of a WebSocket")
-  } else {
-    const file = context.dumps.get(path)
-    if (file) await sendDump(request, response, file)
-    else plain(response, 404, "not found")
-  }
-}
-
-/** The path of a request, whatever its query; an address that cannot be read is no path of ours. */
-export function pathOf({ url = "/" }: IncomingMessage): string {
-  return URL.canParse(url, "http://localhost") ? new URL(url, "http://localhost").pathname : ""
-}
-
-async function answerCall(request: IncomingMessage, response: ServerResponse, context: HttpContext): Promise<void> {
-  const body = await readBody(request)
-  const { status, headers, body: bytes } = body ? await call(request, body, context) : tooLarge()
+async function answerOf(request: IncomingMessage, response: ServerResponse, context: HttpContext): Promise<HttpAnswer> {
+  const { method = "", url = "/" } = request
+  const body = wantsBody({ method, url }) ? await readBody(request) : new Uint8Array()
+  const headers = Object.entries(request.headers).map(([name, value]): [string, string] => [name, String(value)])
   // The rest of such a body is not worth reading.
   if (!body) response.setHeader("connection", "close")
-  response.writeHead(status, { ...headers, "content-length": bytes.byteLength }).end(bytes)
+  return answer({ method, url, headers, body, origin: originOf(request, context) }, context)
 }
 
-async function call(request: IncomingMessage, body: Uint8Array, context: HttpContext): Promise<TwirpResponse> {
-  const life = context.life()
-  if (!life) return twirpFailure(new AgentDBError("unavailable", "the service is being started, or closed"))
-  const headers = Object.entries(request.headers).map(([name, value]): [string, string] => [name, String(value)])
-  const { method = "", url = "" } = request
-  return life.twirp({ method, url, headers, body }, originOf(request, context)).catch(twirpFailure)
-}
-
-function tooLarge(): TwirpResponse {
-  return twirpFailure(new AgentDBError("resource_exhausted", `a body has at most ${maxBodyBytes} bytes`))
-}
-
-/** As the caller reached us: a dump's URL must work where it is, and a server knows only its own side. */
+/** As the caller reached us. */
 function originOf({ headers: { host = "" } }: IncomingMessage, context: HttpContext): string {
   const origin = `http://${host}`
   return URL.canParse(origin) && new URL(origin).host === host.toLowerCase() ? origin : context.origin()
@@ -106,17 +58,14 @@ async function readBody(request: IncomingMessage): Promise<Uint8Array | undefine
   return Buffer.concat(chunks)
 }
 
-async function sendDump({ method }: IncomingMessage, response: ServerResponse, file: Blob): Promise<void> {
-  response.writeHead(200, {
-    "content-type": file.type,
-    "content-length": file.size,
-    "content-disposition": 'attachment; filename="agentdb.sqlite"',
-    "cache-control": "no-store",
-  })
+async function send(
+  { method }: IncomingMessage,
+  response: ServerResponse,
+  { status, headers, body }: HttpAnswer,
+): Promise<void> {
+  const length = body instanceof Blob ? body.size : body.byteLength
+  response.writeHead(status, status === 204 ? { ...headers } : { ...headers, "content-length": length })
   if (method === "HEAD") response.end()
-  else await pipeline(Readable.from(slicesOf(file)), response)
-}
-
-function plain(response: ServerResponse, status: number, text: string): void {
-  response.writeHead(status, { "content-type": "text/plain; charset=utf-8" }).end(`${text}\n`)
+  else if (body instanceof Blob) await pipeline(Readable.from(slicesOf(body)), response)
+  else response.end(body)
 }

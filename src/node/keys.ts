@@ -9,7 +9,8 @@ export function parseKeys(text: string): Keys {
     const colon = pair.indexOf(":")
     const key = pair.slice(0, colon).trim()
     const secret = pair.slice(colon + 1).trim()
-    if (colon < 0 || key === "" || secret === "") throw new Error(`--keys: pair ${at + 1} is not of the form key:secret`)
+    if (colon < 0 || key === "" || secret === "")
+      throw new Error(`--keys: pair ${at + 1} is not of the form key:secret`)
     return [key, secret]
   })
   const keys = Object.fromEntries(pairs)

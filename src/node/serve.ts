@@ -8,9 +8,10 @@ import { type Limits, resolveLimits } from "../wire/limits.ts"
 import { DumpStore } from "./dump-store.ts"
 import { answerHttp } from "./http.ts"
 import { type Log, quietLog } from "./log.ts"
+import { socketPath } from "./path.ts"
 import { joinSocket } from "./socket.ts"
 import { Supervisor } from "./supervisor.ts"
-import { socketPath, upgrader } from "./upgrade.ts"
+import { upgrader } from "./upgrade.ts"
 
 export interface ServeOptions {
   /** 0, the default, takes any free one. */
@@ -66,7 +67,10 @@ export async function serve(options: ServeOptions, workerUrl: URL): Promise<Agen
   const server = createServer()
   const context = { dumps, log, life: () => supervisor.life, origin: () => url }
   server.on("request", (request, response) => void answerHttp(request, response, context))
-  server.on("upgrade", upgrader(limits.maxFrameBytes, () => supervisor.life !== undefined, onsocket))
+  server.on(
+    "upgrade",
+    upgrader(limits.maxFrameBytes, () => supervisor.life !== undefined, onsocket),
+  )
 
   const shut = async () => {
     const closed = new Promise<void>((resolve) => server.close(() => resolve()))
@@ -99,7 +103,8 @@ export async function serve(options: ServeOptions, workerUrl: URL): Promise<Agen
 
 function checkKeys(keys: Keys): void {
   const pairs = Object.entries(keys)
-  if (pairs.length > 0 && pairs.every(([key, secret]) => key !== "" && typeof secret === "string" && secret !== "")) return
+  if (pairs.length > 0 && pairs.every(([key, secret]) => key !== "" && typeof secret === "string" && secret !== ""))
+    return
   throw new AgentDBError("invalid_argument", "keys: at least one API key with a secret that is not empty")
 }
 
@@ -107,7 +112,9 @@ function checkKeys(keys: Keys): void {
 async function listen(server: Server, port: number, host: string): Promise<string> {
   await new Promise<void>((resolve, reject) => {
     server.once("error", (cause) =>
-      reject(new AgentDBError("failed_precondition", `cannot listen on ${host} port ${port}: ${cause.message}`, { cause })),
+      reject(
+        new AgentDBError("failed_precondition", `cannot listen on ${host} port ${port}: ${cause.message}`, { cause }),
+      ),
     )
     server.listen(port, host, resolve)
   })

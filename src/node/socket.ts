@@ -60,7 +60,8 @@ export function joinSocket(socket: WebSocket, link: TunnelLink, onend: (close: C
   socket.on("message", (data: ArrayBuffer | Buffer, isBinary) => {
     if (said) return
     // Text comes as a Buffer, whatever the type asked for.
-    if (!isBinary || !(data instanceof ArrayBuffer)) return end({ code: CloseCode.notBinary, reason: "frames are binary" })
+    if (!isBinary || !(data instanceof ArrayBuffer))
+      return end({ code: CloseCode.notBinary, reason: "frames are binary" })
     const frame = new Uint8Array(data)
     // Before the frame itself: the worker may be inside a statement, and then reads only the ring.
     const canceled = canceledBy(frame)

@@ -10,10 +10,10 @@ type Message =
   /** Cost of frames that the sender of this has let go. */
   | { readonly taken: number }
 
-/** What a frame costs beside its bytes, so that a bound on bytes bounds many small frames too. */
-const frameOverhead = 512
-/** News of what was taken are gathered up to this; every low mark is above it, so what is owed never matters. */
-const noticeCost = 64 * 1024
+/** What a frame costs beside its bytes, in queues and closures, so that a bound on bytes bounds many small ones too. */
+const frameOverhead = 4096
+/** News of what was taken are gathered up to this; no low mark is below it, so what is held back wakes nobody late. */
+const noticeCost = 256 * 1024
 
 /** Bytes that a frame counts for. */
 export const costOf = (frame: Frame): number => frame.byteLength + frameOverhead

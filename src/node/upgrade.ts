@@ -1,9 +1,7 @@
 import { type IncomingMessage, STATUS_CODES } from "node:http"
 import type { Duplex } from "node:stream"
 import { type WebSocket, WebSocketServer } from "ws"
-import { pathOf } from "./http.ts"
-
-export const socketPath = "/db"
+import { pathOf, socketPath } from "./path.ts"
 
 /**
  * Takes WebSocket handshakes on `/db`; the others get an HTTP status: 404 another path,
@@ -32,7 +30,7 @@ export function upgrader(
   return (request, stream, head) => {
     // Node has let go of it: unheard, an error would end the process.
     stream.on("error", () => stream.destroy())
-    if (pathOf(request) !== socketPath) refuse(stream, 404)
+    if (pathOf(request.url ?? "/") !== socketPath) refuse(stream, 404)
     else if (!isOpen()) refuse(stream, 503)
     else server.handleUpgrade(request, stream, head, (socket) => onsocket(socket, request))
   }

@@ -54,7 +54,10 @@ export class WorkerLife {
     this.#worker.on("exit", (code) => this.end(died(`it exited with ${code}`)))
     const silent = () => this.end(died("it said nothing for longer than any statement may run"))
     // Node's MessagePort does what this uses of the browser's.
-    this.#stopWatching = watchOver(port1 as unknown as globalThis.MessagePort, limits.statementMs, { silent, dead: silent })
+    this.#stopWatching = watchOver(port1 as unknown as globalThis.MessagePort, limits.statementMs, {
+      silent,
+      dead: silent,
+    })
     this.ready = new Promise((resolve, reject) => {
       this.#onStarted = resolve
       this.#onFailed = reject

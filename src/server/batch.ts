@@ -2,13 +2,13 @@ import type { AgentDB_Wire_Statement as Statement } from "../gen/livekit_agentdb
 import type { Connection } from "../sqlite/connection.ts"
 import type { RunContext } from "../sqlite/interrupt.ts"
 import { AgentDBError } from "../wire/errors.ts"
-import { encodeServerMessage } from "../wire/frames.ts"
+import { encodeServerMessage, type Frame } from "../wire/frames.ts"
 import type { Limits } from "../wire/limits.ts"
 import { type CapturedFrame, type CapturedSource, CursorSource } from "./row-source.ts"
 import { type Effects, prepare, runToEnd } from "./statements.ts"
 
 /** What one statement of a batch gave: counters, or rows. */
-export type BatchPart = Effects | { readonly columnNames: readonly string[]; readonly rows: CapturedSource }
+export type BatchPart = Effects | { readonly columns: Frame; readonly rows: CapturedSource }
 
 /** What a part weighs beside its rows, so that a batch of very many statements is bounded too. */
 const partBytes = 128
@@ -39,8 +39,8 @@ export function runBatch(
         const cursor = new CursorSource(requestId, prepared, run, limits, () => {})
         try {
           const rows = cursor.capture(Math.max(0, room))
-          room -= rows.bytes
-          parts.push({ columnNames: cursor.columnNames, rows })
+          room -= cursor.columns.byteLength + rows.bytes
+          parts.push({ columns: cursor.columns, rows })
         } finally {
           cursor.close()
         }
@@ -57,10 +57,10 @@ export function runBatch(
 /** The answer of a batch, in statement order. Every counter carries the commit's tip. */
 export function batchFrames(requestId: number, parts: readonly BatchPart[], tip: number): CapturedFrame[] {
   const frames: CapturedFrame[] = []
-  const free = (frame: CapturedFrame["frame"]) => frames.push({ frame, rows: 0, costs: false })
+  const free = (frame: Frame) => frames.push({ frame, rows: 0, costs: false })
   for (const part of parts) {
     if ("rows" in part) {
-      free(encodeServerMessage(requestId, { case: "columns", value: { names: [...part.columnNames] } }))
+      free(part.columns)
       frames.push(...part.rows.takeAll())
     } else {
       const { rowsAffected, lastInsertId } = part

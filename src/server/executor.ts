@@ -2,7 +2,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf"
 import type { AgentDB_Wire_ServerMessageSchema as ServerMessageSchema } from "../gen/livekit_agentdb_pb.ts"
 import type { PreparedStatement } from "../sqlite/statement.ts"
 import { AgentDBError } from "../wire/errors.ts"
-import type { Frame } from "../wire/frames.ts"
+import { encodeServerMessage, type Frame } from "../wire/frames.ts"
 import type { Limits } from "../wire/limits.ts"
 import { type BatchPart, batchFrames, runBatch } from "./batch.ts"
 import type { Clock } from "./clock.ts"
@@ -109,11 +109,18 @@ export class Executor {
 
   #execOnWriter(request: Request): void {
     const { writer } = this.#open.database
-    writer.resetLastInsertRowid()
+    writer.resetCounters()
     const statement = prepare(writer, statementOf(request), "autocommit", request.run, this.#limits)
-    const effects = runToEnd(writer, statement, request.run)
-    this.#open.committed()
-    this.#endExec(request, effects)
+    this.#endExec(request, this.#commitAll(request, statement))
+  }
+
+  /** Runs a statement that is its own transaction. One that fails may have committed a part: INSERT OR FAIL. */
+  #commitAll(request: Request, statement: PreparedStatement): Effects {
+    try {
+      return runToEnd(this.#open.database.writer, statement, request.run)
+    } finally {
+      this.#open.committed()
+    }
   }
 
   #execInside(request: Request): void {
@@ -145,7 +152,7 @@ export class Executor {
     }
     if (statement.kind.readonly) {
       const source = this.#cursor(request, statement, () => database.giveReader(reader))
-      this.#stream(request, source, source.columnNames, database.tip)
+      this.#stream(request, source, source.columns, database.tip)
       return
     }
     statement.finalize()
@@ -155,20 +162,21 @@ export class Executor {
 
   /** A query that writes: committed first, then what it returned is streamed. */
   #queryOnWriter(request: Request): void {
+    // Others may have opened while it waited.
+    this.#admitStream()
     const { writer } = this.#open.database
-    writer.resetLastInsertRowid()
+    writer.resetCounters()
     const statement = prepare(writer, statementOf(request), "autocommit", request.run, this.#limits)
     if (statement.columnCount === 0) {
-      runToEnd(writer, statement, request.run)
-      this.#open.committed()
-      this.#stream(request, new CapturedSource([]), [], this.#open.database.tip)
+      this.#commitAll(request, statement)
+      this.#stream(request, new CapturedSource([]), noColumns(request), this.#open.database.tip)
       return
     }
     const taken = this.#open.atomically("BEGIN IMMEDIATE", "COMMIT", "ROLLBACK", () =>
       this.#takeAll(request, statement),
     )
     this.#open.committed()
-    this.#stream(request, taken.source, taken.columnNames, this.#open.database.tip)
+    this.#stream(request, taken.source, taken.columns, this.#open.database.tip)
   }
 
   #queryInside(request: Request): void {
@@ -178,16 +186,16 @@ export class Executor {
     const { tip } = this.#transaction
     if (isRead(statement)) {
       const source = this.#cursor(request, statement, () => {})
-      this.#transaction.streams.add(this.#stream(request, source, source.columnNames, tip))
+      this.#stream(request, source, source.columns, tip, "reads inside")
       return
     }
     if (statement.columnCount === 0) {
       runToEnd(writer, statement, request.run)
-      this.#stream(request, new CapturedSource([]), [], tip)
+      this.#stream(request, new CapturedSource([]), noColumns(request), tip)
       return
     }
     const taken = this.#open.savepoint(() => this.#takeAll(request, statement))
-    this.#stream(request, taken.source, taken.columnNames, tip)
+    this.#stream(request, taken.source, taken.columns, tip)
   }
 
   #cursor(request: Request, statement: PreparedStatement, onClose: () => void): CursorSource {
@@ -197,7 +205,7 @@ export class Executor {
   #takeAll(request: Request, statement: PreparedStatement) {
     const cursor = this.#cursor(request, statement, () => {})
     try {
-      return { columnNames: cursor.columnNames, source: cursor.capture(this.#captureRoom()) }
+      return { columns: cursor.columns, source: cursor.capture(this.#captureRoom()) }
     } finally {
       cursor.close()
     }
@@ -219,12 +227,14 @@ export class Executor {
       return
     }
     if (inside) {
+      this.#admitStream()
       this.#captureAll()
       answer(this.#open.savepoint(run), this.#transaction.tip)
       return
     }
     return this.#withTurn(request, () => {
-      database.writer.resetLastInsertRowid()
+      this.#admitStream()
+      database.writer.resetCounters()
       try {
         const parts = this.#open.atomically("BEGIN IMMEDIATE", "COMMIT", "ROLLBACK", run)
         this.#open.committed()
@@ -290,12 +300,13 @@ export class Executor {
     throw new AgentDBError("resource_exhausted", `${this.#limits.openStreams} streams are open on this database`)
   }
 
-  #stream(request: Request, source: RowSource, names: readonly string[], tip: number): Stream {
-    this.#reply.send(request, { case: "columns", value: { names: [...names] } })
-    return this.#startStream(request, source, tip)
+  #stream(request: Request, source: RowSource, columns: Frame, tip: number, where?: "reads inside"): void {
+    this.#reply.frame(columns)
+    this.#startStream(request, source, tip, where)
   }
 
-  #startStream(request: Request, source: RowSource, tip: number): Stream {
+  /** @param where "reads inside": on the transaction's connection, so that its writes have to heed the stream. */
+  #startStream(request: Request, source: RowSource, tip: number, where?: "reads inside"): void {
     const forget = () => {
       this.#streams.delete(stream)
       this.#transaction.streams.delete(stream)
@@ -315,13 +326,13 @@ export class Executor {
     })
     this.#streams.add(stream)
     this.#open.streams.add(stream)
+    if (where === "reads inside") this.#transaction.streams.add(stream)
     request.cancel = () => stream.end(canceled())
     request.addCredit = (batches) => {
       this.#transaction.touch()
       stream.addCredit(batches)
     }
     stream.start()
-    return stream
   }
 
   #captureAll(): void {
@@ -343,6 +354,10 @@ export class Executor {
 /** Savepoint statements change what a half-read statement would see, so they count as writes. */
 function isRead({ kind }: PreparedStatement): boolean {
   return kind.readonly && !kind.savepoint
+}
+
+function noColumns({ id }: Request): Frame {
+  return encodeServerMessage(id, { case: "columns", value: { names: [] } })
 }
 
 function statementOf(request: Request) {

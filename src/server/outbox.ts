@@ -1,6 +1,12 @@
 import type { Link } from "../link/link.ts"
 import type { Frame } from "../wire/frames.ts"
 
+interface Held {
+  readonly frame: Frame
+  /** The request whose last frame it is. */
+  readonly ends: number | undefined
+}
+
 /**
  * The way out of a session. While the database has commits that are not flushed,
  * frames wait here in order: none that could have seen such a commit leaves before it is durable.
@@ -9,7 +15,7 @@ export class Outbox {
   readonly #link: Link
   readonly #mustHold: () => boolean
   readonly #parked = new Set<() => void>()
-  #held: { frame: Frame; ends: number | undefined }[] = []
+  #held: Held[] = []
 
   constructor(link: Link, mustHold: () => boolean) {
     this.#link = link
@@ -44,16 +50,19 @@ export class Outbox {
 
   /** The flush is done. */
   release(): void {
-    const held = this.#held
-    this.#held = []
-    for (const { frame } of held) this.#link.send(frame)
+    for (const { frame } of this.takeHeld()) this.#link.send(frame)
   }
 
   /** The flush failed: what was to be said is not true. Returns the requests whose end was among it. */
   discard(): number[] {
+    return this.takeHeld().flatMap(({ ends }) => (ends === undefined ? [] : [ends]))
+  }
+
+  /** What waits, for whoever sends it in another way. */
+  takeHeld(): readonly Held[] {
     const held = this.#held
     this.#held = []
-    return held.flatMap(({ ends }) => (ends === undefined ? [] : [ends]))
+    return held
   }
 
   #wake(): void {

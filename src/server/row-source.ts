@@ -2,7 +2,7 @@ import type { RunContext } from "../sqlite/interrupt.ts"
 import type { PreparedStatement } from "../sqlite/statement.ts"
 import { ColumnBatchWriter } from "../wire/column-batch-writer.ts"
 import { AgentDBError } from "../wire/errors.ts"
-import type { Frame } from "../wire/frames.ts"
+import { encodeServerMessage, type Frame } from "../wire/frames.ts"
 import type { Limits } from "../wire/limits.ts"
 
 /** How long a statement may step without going back to the event loop. */
@@ -29,7 +29,8 @@ export interface RowSource {
 /** Rows straight from a statement. One row always stands ahead, so the last batch is known as such. */
 export class CursorSource implements RowSource {
   readonly costs = true
-  readonly columnNames: readonly string[]
+  /** The Columns frame of the rows. */
+  readonly columns: Frame
   readonly #requestId: number
   readonly #statement: PreparedStatement
   readonly #run: RunContext
@@ -42,7 +43,7 @@ export class CursorSource implements RowSource {
   #closed = false
 
   /**
-   * Takes the first step, and with it the snapshot. Owns the statement from here on.
+   * Takes the first step, and with it the snapshot. Owns the statement from here on, also if it throws.
    * @param onClose called once when the statement is finalized.
    */
   constructor(requestId: number, statement: PreparedStatement, run: RunContext, limits: Limits, onClose: () => void) {
@@ -54,12 +55,13 @@ export class CursorSource implements RowSource {
     this.#target = limits.firstBatchBytes
     try {
       this.#rowStands = statement.step(run)
-      this.columnNames = statement.columnNames()
+      const names = statement.columnNames()
+      this.columns = columnsFrame(requestId, names, limits.maxFrameBytes)
+      this.#batch = new ColumnBatchWriter(names.length)
     } catch (error) {
       this.close()
       throw error
     }
-    this.#batch = new ColumnBatchWriter(this.columnNames.length)
   }
 
   produce(): Produced {
@@ -109,6 +111,13 @@ export class CursorSource implements RowSource {
     this.#target = this.#limits.batchBytes
     return { frame: batch.takeFrame(this.#requestId), rows, done }
   }
+}
+
+/** @throws AgentDBError `resource_exhausted` if the names, which a join can make any number of, fit no frame. */
+function columnsFrame(requestId: number, names: string[], maxFrameBytes: number): Frame {
+  const frame = encodeServerMessage(requestId, { case: "columns", value: { names } })
+  if (frame.byteLength <= maxFrameBytes) return frame
+  throw new AgentDBError("resource_exhausted", `the column names do not fit a frame of ${maxFrameBytes} bytes`)
 }
 
 export interface CapturedFrame {

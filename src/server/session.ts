@@ -24,6 +24,8 @@ type ServerBody = NonNullable<MessageInitShape<typeof ServerMessageSchema>["mess
 const sliceMs = 10
 /** After a silence the worker first reads what is queued, for this long, before it judges. */
 const graceMs = 100
+/** Characters of an Error's message. */
+const maxMessageLength = 16_384
 
 /** What a session needs of the service around it. */
 export interface SessionHost {
@@ -43,7 +45,7 @@ type State =
   /** Nothing came yet. */
   | { readonly name: "fresh" }
   /** The Hello is being checked; what is pipelined behind it is queued. */
-  | { readonly name: "greeting" }
+  | { readonly name: "greeting"; readonly requestId: number }
   | { readonly name: "ready"; readonly open: OpenDatabase; readonly executor: Executor }
   | { readonly name: "closed" }
 
@@ -65,7 +67,7 @@ export class Session implements Member, Reply {
   constructor(link: Link, host: SessionHost) {
     this.#link = link
     this.#host = host
-    this.#outbox = new Outbox(link, () => this.#state.name === "ready" && this.#state.open.unflushed)
+    this.#outbox = new Outbox(link, () => this.#mustHold())
     this.#signals = new CancelSignals(host.readUrl, CancelRingReader.open, (id) => this.#mark(id))
     this.#lastReceived = host.clock.now()
     this.#watchSilence(host.limits.pingTimeoutMs)
@@ -84,13 +86,15 @@ export class Session implements Member, Reply {
   // Member
 
   flushed(): void {
-    this.#outbox.release()
+    if (this.#state.name === "ready") this.#outbox.release()
   }
 
   severed(error: AgentDBError, closeCode: number): void {
     // Answers that wait for a flush would say what is not true any more.
     const unsaid = this.#outbox.discard()
-    for (const id of [...unsaid, ...this.#live.keys()]) this.#outbox.sendNow(errorFrame(id, error))
+    const state = this.#state
+    const ids = state.name === "greeting" ? [state.requestId] : [...unsaid, ...this.#live.keys()]
+    for (const id of ids) this.#outbox.sendNow(errorFrame(id, error))
     this.#live.clear()
     this.close(closeCode, error.message)
   }
@@ -147,7 +151,7 @@ export class Session implements Member, Reply {
       this.close(CloseCode.policy, "the first frame must be a Hello")
       return
     }
-    this.#state = { name: "greeting" }
+    this.#state = { name: "greeting", requestId }
     void this.#greet(requestId, message.value)
   }
 
@@ -167,16 +171,13 @@ export class Session implements Member, Reply {
       return
     }
     this.#state = { name: "ready", open, executor: new Executor(open, this, limits, clock) }
-    this.frame(
-      encodeServerMessage(requestId, {
-        case: "helloOk",
-        value: {
-          tip: BigInt(open.database.tip),
-          pingIntervalMs: limits.pingIntervalMs,
-          pingTimeoutMs: limits.pingTimeoutMs,
-        },
-      }),
-    )
+    const early = this.#outbox.takeHeld()
+    // It tells of what is durable only, so that it waits for no flush and nothing overtakes it.
+    const { durableTip } = open.database
+    const { pingIntervalMs, pingTimeoutMs } = limits
+    const value = { tip: BigInt(durableTip), pingIntervalMs, pingTimeoutMs }
+    this.#outbox.sendNow(encodeServerMessage(requestId, { case: "helloOk", value }))
+    for (const { frame, ends } of early) this.#say(frame, ends)
     void this.#work()
   }
 
@@ -190,8 +191,10 @@ export class Session implements Member, Reply {
       case "ping": {
         const timestampMs = BigInt(this.#host.clock.now())
         const pong = { lastPingTimestampMs: message.value.timestampMs, timestampMs }
-        // A Pong tells nothing of the database, so it never waits.
-        this.#outbox.sendNow(encodeServerMessage(requestId, { case: "pong", value: pong }))
+        const frame = encodeServerMessage(requestId, { case: "pong", value: pong })
+        // A Pong tells nothing of the database, so it waits for no flush; only for the HelloOk.
+        if (this.#state.name === "greeting") this.frame(frame)
+        else this.#outbox.sendNow(frame)
         break
       }
       case "credit":
@@ -201,10 +204,12 @@ export class Session implements Member, Reply {
         this.#cancel(requestId)
         break
       case "hello":
-        this.#refuse(requestId, "failed_precondition", "the socket has said Hello already")
+        if (this.#isFree(requestId)) {
+          this.#refuse(requestId, "failed_precondition", "the socket has said Hello already")
+        }
         break
       default:
-        this.#refuse(requestId, "unimplemented", "the message is of no known kind")
+        if (this.#isFree(requestId)) this.#refuse(requestId, "unimplemented", "the message is of no known kind")
     }
   }
 
@@ -212,10 +217,7 @@ export class Session implements Member, Reply {
     const { limits } = this.#host
     const canceled = this.#signals.isAhead(requestId)
     const url = this.#signals.takeUrl(requestId)
-    if (this.#live.has(requestId)) {
-      this.close(CloseCode.policy, `request_id ${requestId} is still in use`)
-      return
-    }
+    if (!this.#isFree(requestId)) return
     if (this.#queue.length >= limits.queueFrames || this.#queuedBytes + bytes > limits.queueBytes) {
       const bound = `${limits.queueFrames} requests or ${limits.queueBytes} bytes`
       this.#refuse(requestId, "resource_exhausted", `the socket's queue is full (${bound})`)
@@ -235,12 +237,25 @@ export class Session implements Member, Reply {
     void this.#work()
   }
 
+  /** Closes the socket where two requests of one id would be live, whose answers nobody could tell apart. */
+  #isFree(requestId: number): boolean {
+    const isGreeting = this.#state.name === "greeting" && this.#state.requestId === requestId
+    if (!isGreeting && !this.#live.has(requestId)) return true
+    this.close(CloseCode.policy, `request_id ${requestId} is still in use`)
+    return false
+  }
+
   #credit(requestId: number, batches: number): void {
     const request = this.#live.get(requestId)
     if (!request) return
     if (request.addCredit) request.addCredit(batches)
     // It has not started yet: the window is wider when it does.
     else request.credit = Math.min(maxCredit, request.credit + batches)
+  }
+
+  /** Answers wait for the flush of what they may tell of, and those of pipelined frames for the HelloOk. */
+  #mustHold(): boolean {
+    return this.#state.name === "greeting" || (this.#state.name === "ready" && this.#state.open.unflushed)
   }
 
   #refuse(requestId: number, code: string, message: string): void {
@@ -316,6 +331,10 @@ export class Session implements Member, Reply {
   }
 }
 
+/** Cut so that it fits a frame: the SQL of a trigger, or of a CHECK, can say anything of any length. */
 function errorFrame(requestId: number, { code, message }: AgentDBError): Frame {
-  return encodeServerMessage(requestId, { case: "error", value: { code, message } })
+  return encodeServerMessage(requestId, {
+    case: "error",
+    value: { code, message: message.slice(0, maxMessageLength) },
+  })
 }

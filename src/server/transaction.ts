@@ -65,7 +65,7 @@ export class Transaction {
       this.#open.turn.release()
       throw error
     }
-    writer.resetLastInsertRowid()
+    writer.resetCounters()
     this.touch()
     this.#state = { name: "open", tip, disarm: this.#armLimits() }
   }

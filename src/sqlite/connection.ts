@@ -1,6 +1,7 @@
 import { AgentDBError } from "../wire/errors.ts"
 import type { StatementScope } from "./authorizer.ts"
 import { DBCONFIG_DEFENSIVE, OpenFlag, Rc } from "./constants.ts"
+import { Counters } from "./counters.ts"
 import type { Engine } from "./engine.ts"
 import { opcodesPerPoll } from "./interrupt.ts"
 import { prepareOwn, prepareStatement } from "./prepare.ts"
@@ -21,6 +22,7 @@ export class Connection {
   readonly #mount: Mount
   readonly #statements = new Set<PreparedStatement>()
   #db: number
+  #counters: Counters | undefined
   #localsSet = false
 
   /** @throws AgentDBError with SQLite's code if the file cannot be used. */
@@ -79,9 +81,13 @@ export class Connection {
     return this.engine.sqlite.sqlite3_last_insert_rowid(this.#db)
   }
 
-  /** The connection is shared: without this an insert that was ignored would report another socket's id. */
-  resetLastInsertRowid(): void {
+  /**
+   * The connection is shared: without this an insert that was ignored would report another socket's id, and
+   * `changes()` what another socket changed.
+   */
+  resetCounters(): void {
     this.engine.sqlite.sqlite3_set_last_insert_rowid(this.#db, 0n)
+    this.#counters?.reset()
   }
 
   /** Rows that the last INSERT, UPDATE or DELETE changed; stale after anything else. */
@@ -110,6 +116,8 @@ export class Connection {
     for (const statement of [...this.#statements]) statement.finalize()
     if (this.#db !== 0) this.engine.sqlite.sqlite3_close_v2(this.#db)
     this.#db = 0
+    this.#counters?.free()
+    this.#counters = undefined
   }
 
   #configure(): void {
@@ -125,6 +133,8 @@ export class Connection {
       PRAGMA recursive_triggers=OFF;
       PRAGMA trusted_schema=OFF;
       ${this.role === "reader" ? "PRAGMA query_only=ON" : ""}`)
+    // Readers never change anything, and refuse the functions that tell.
+    if (this.role === "writer") this.#counters = new Counters(this.engine, this.#db)
     sqlite.sqlite3_set_authorizer(this.#db, authorizerCallback, 0)
     sqlite.sqlite3_progress_handler(this.#db, opcodesPerPoll, progressCallback, 0)
   }

@@ -49,6 +49,9 @@ export const sectorSize = 4096
 
 export const DBCONFIG_DEFENSIVE = 1010
 
+/** How sqlite3_create_function is told of a function's text, and that views and triggers may call it. */
+export const TextEncoding = { UTF8: 1, INNOCUOUS: 0x20_0000 } as const
+
 /** Fundamental types, as sqlite3_column_type tells them. */
 export const ColumnType = { INTEGER: 1, FLOAT: 2, TEXT: 3, BLOB: 4, NULL: 5 } as const
 

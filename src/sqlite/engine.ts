@@ -2,6 +2,7 @@ import type { Sqlite3Static } from "@sqlite.org/sqlite-wasm"
 import { AgentDBError } from "../wire/errors.ts"
 import type { StatementAuthorizer } from "./authorizer.ts"
 import { DENY } from "./constants.ts"
+import { counterFunctions } from "./counters.ts"
 import type { SqliteExports } from "./exports.ts"
 import type { Heap } from "./heap.ts"
 import { type BusyListener, Interrupt } from "./interrupt.ts"
@@ -28,6 +29,8 @@ export class Engine {
   /** Addresses of the callbacks that every connection shares. */
   readonly authorizerCallback: number
   readonly progressCallback: number
+  /** Addresses of the SQL functions of `Counters`, by name. */
+  readonly counterCallbacks: ReadonlyMap<string, number>
   /** Who judges the actions of the statement that is being prepared or stepped; nobody judges our own. */
   authorizer: StatementAuthorizer | undefined
   readonly #module: Sqlite3Static
@@ -39,7 +42,7 @@ export class Engine {
     this.vfs = vfs
     this.heapLimitBytes = heapLimitBytes
     this.freeDestructor = Number(module.capi.SQLITE_WASM_DEALLOC)
-    const install = (signature: string, callback: (...args: number[]) => number): number =>
+    const install = (signature: string, callback: (...args: number[]) => number | void): number =>
       Number(module.wasm.installFunction(signature, callback))
     this.authorizerCallback = install("i(pipppp)", (_arg, action, first, second, database, source) => {
       try {
@@ -58,6 +61,12 @@ export class Engine {
       }
     })
     this.progressCallback = install("i(p)", () => this.interrupt.poll())
+    this.counterCallbacks = new Map(
+      Object.entries(counterFunctions(sqlite, heap)).map(([name, call]) => [
+        name,
+        install("v(pip)", (context) => call(context as number)),
+      ]),
+    )
   }
 
   /** Called when the engine has trapped: its memory is not to be trusted any more, so its host should start anew. */

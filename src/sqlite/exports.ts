@@ -14,6 +14,21 @@ export interface SqliteExports {
   sqlite3_last_insert_rowid(db: number): bigint
   sqlite3_set_last_insert_rowid(db: number, rowid: bigint): void
   sqlite3_changes64(db: number): bigint
+  sqlite3_total_changes64(db: number): bigint
+  sqlite3_create_function_v2(
+    db: number,
+    name: number,
+    args: number,
+    flags: number,
+    data: number,
+    call: number,
+    step: number,
+    final: number,
+    destroy: number,
+  ): number
+  sqlite3_user_data(context: number): number
+  sqlite3_context_db_handle(context: number): number
+  sqlite3_result_int64(context: number, value: bigint): void
   sqlite3_set_authorizer(db: number, callback: number, arg: number): number
   sqlite3_progress_handler(db: number, opcodes: number, callback: number, arg: number): void
   sqlite3__wasm_db_config_ip(db: number, option: number, value: number, out: number): number

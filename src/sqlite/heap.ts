@@ -44,7 +44,11 @@ export class Heap {
     this.view.setUint32(pointer, value, true)
   }
 
-  setI64(pointer: number, value: number): void {
+  i64(pointer: number): bigint {
+    return this.view.getBigInt64(pointer, true)
+  }
+
+  setI64(pointer: number, value: number | bigint): void {
     this.view.setBigInt64(pointer, BigInt(value), true)
   }
 

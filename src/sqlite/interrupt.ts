@@ -29,6 +29,8 @@ export class Interrupt {
   #run: RunContext | undefined
   #startedAt = 0
   #heartbeatAt = 0
+  /** The limit that the last heartbeat spoke of. */
+  #toldLimitMs = 0
   /** Time since `enter`, as the last poll found it. */
   polledMs = 0
 
@@ -60,8 +62,10 @@ export class Interrupt {
   }
 
   #beatIfDue(run: RunContext, ranMs: number, now: number): void {
-    if (now - this.#heartbeatAt < heartbeatMs) return
+    // A lower limit is told at once: the patience that an earlier statement asked for must not cover this one.
+    if (now - this.#heartbeatAt < heartbeatMs && run.limitMs >= this.#toldLimitMs) return
     this.#heartbeatAt = now
+    this.#toldLimitMs = run.limitMs
     try {
       // What was used up by earlier statements of the same request is not this one's.
       this.onBusy?.(ranMs, run.limitMs - run.ranMs)

@@ -37,7 +37,7 @@ export function install({ agentdb, url }: InstallOptions): Disposable {
     patchGlobal("fetch", (original, isActive) =>
       patchedFetch(original, (target, ...request) => {
         if (!isActive()) return undefined
-        if (place.isTwirp(target)) return asNetwork(agentdb.fetchPublishing(downloads.publish, ...request))
+        if (place.isTwirp(target)) return asNetwork(agentdb.fetchPublishing(downloads.publish, ...request), request)
         if (downloads.has(target)) return Promise.resolve().then(() => downloads.answer(new Request(...request)))
         return undefined
       }),
@@ -51,11 +51,13 @@ export function install({ agentdb, url }: InstallOptions): Disposable {
 }
 
 /** A service that can't be reached is what fetch knows as a network error, and tells by a TypeError. */
-async function asNetwork(answer: Promise<Response>): Promise<Response> {
+async function asNetwork(answer: Promise<Response>, [input, init]: Parameters<typeof fetch>): Promise<Response> {
   try {
     return await answer
   } catch (error) {
-    if (error instanceof AgentDBError) throw new TypeError(`Failed to fetch: ${error.message}`, { cause: error })
-    throw error
+    const signal = init?.signal ?? (input instanceof Request ? input.signal : undefined)
+    // The reason of an abort is the caller's, whatever it is.
+    if (signal?.aborted || !(error instanceof AgentDBError)) throw error
+    throw new TypeError(`Failed to fetch: ${error.message}`, { cause: error })
   }
 }

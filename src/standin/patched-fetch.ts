@@ -16,8 +16,7 @@ export function patchedFetch(
   }
 }
 
+/** Undefined for what is for the original to refuse. */
 function urlOf(input: RequestInfo | URL): URL | undefined {
-  const given = typeof input === "object" && input !== null && "url" in input ? input.url : input
-  // What can't be read as text is for the original to refuse.
-  return typeof given === "string" || given instanceof URL ? parseUrl(given) : undefined
+  return parseUrl(typeof input === "object" && input !== null && "url" in input ? input.url : input)
 }

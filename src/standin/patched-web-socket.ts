@@ -16,8 +16,8 @@ export function patchedWebSocket(
 ): SocketClass {
   const ours = new WeakSet<object>()
   const isOurs = (given: unknown): boolean => {
-    // What can't be read as text is for the original to refuse.
-    const url = typeof given === "string" || given instanceof URL ? parseUrl(given) : undefined
+    // What is no URL is for the original to refuse.
+    const url = parseUrl(given)
     const socket = url && toSocketUrl(url)
     return socket !== undefined && takes(socket)
   }
@@ -37,14 +37,14 @@ export function patchedWebSocket(
     ...membersByOwner(original.prototype, standIn.prototype, (socket) => ours.has(socket)),
     constructor: { value: WebSocket, writable: true, configurable: true },
   })
-  Object.setPrototypeOf(WebSocket, original)
+  Object.setPrototypeOf(WebSocket, Object.getPrototypeOf(original))
   Object.defineProperties(WebSocket, {
-    length: { value: 1, configurable: true },
+    ...Object.getOwnPropertyDescriptors(standIn),
     prototype: { value: prototype, writable: false },
     // A plain original has the original's prototype.
     [Symbol.hasInstance]: {
       value(this: unknown, value: unknown) {
-        return hasInstance.call(this === WebSocket ? original : this, value)
+        return this === WebSocket ? value instanceof original : hasInstance.call(this, value)
       },
     },
   })
@@ -53,29 +53,26 @@ export function patchedWebSocket(
 
 /** The members of `mine`, each of which is `theirs` when it is used on an object that is not mine. */
 function membersByOwner(theirs: object, mine: object, isMine: (value: object) => boolean): PropertyDescriptorMap {
-  const members: PropertyDescriptorMap = {}
-  for (const [name, own] of Object.entries(Object.getOwnPropertyDescriptors(mine))) {
-    if (name === "constructor" || (typeof own.value !== "function" && !own.get)) continue
+  const members: PropertyDescriptorMap = Object.getOwnPropertyDescriptors(mine)
+  for (const [name, own] of Object.entries(members)) {
     const pick = (value: object): PropertyDescriptor => (isMine(value) ? own : (descriptorOf(theirs, name) ?? own))
-    members[name] = own.get
-      ? {
-          get(this: object) {
-            return pick(this).get?.call(this)
-          },
-          set(this: object, value: unknown) {
-            pick(this).set?.call(this, value)
-          },
-          enumerable: true,
-          configurable: true,
-        }
-      : {
-          value(this: object, ...args: unknown[]) {
-            return Reflect.apply(pick(this).value, this, args)
-          },
-          writable: true,
-          enumerable: true,
-          configurable: true,
-        }
+    const member = { ...own }
+    if (own.get) {
+      member.get = function (this: object) {
+        return pick(this).get?.call(this)
+      }
+    }
+    if (own.set) {
+      member.set = function (this: object, value: unknown) {
+        pick(this).set?.call(this, value)
+      }
+    }
+    if (typeof own.value === "function") {
+      member.value = function (this: object, ...args: unknown[]) {
+        return Reflect.apply(pick(this).value, this, args)
+      }
+    }
+    members[name] = member
   }
   return members
 }

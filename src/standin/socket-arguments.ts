@@ -6,10 +6,10 @@ const schemes: Record<string, string> = { "ws:": "ws:", "wss:": "wss:", "http:":
 /** What separates tokens in a header (RFC 9110, 5.6.2), so that none may hold it. */
 const separators = '"(),/:;<=>?@[\\]{}'
 
-/** `given` as an absolute URL; undefined if it is none. */
-export function parseUrl(given: string | URL): URL | undefined {
+/** `given`, in whatever form a caller has it, as an absolute URL; undefined if it is none. */
+export function parseUrl(given: unknown): URL | undefined {
   try {
-    return new URL(given, baseUrl())
+    return new URL(given as string, baseUrl())
   } catch {
     return undefined
   }

@@ -20,7 +20,7 @@ export function defineWebSocket(dial: Dial): typeof WebSocket {
     readonly #onclose = new EventHandler(this, "close")
     #binaryType: BinaryType = "blob"
 
-    constructor(...args: [url: string | URL, protocols?: string | string[]]) {
+    constructor(...args: unknown[]) {
       if (args.length === 0) throw new TypeError(`Failed to construct 'WebSocket': ${missing}`)
       const [url, protocols] = args
       const address = socketUrl(asString(url))
@@ -87,7 +87,7 @@ export function defineWebSocket(dial: Dial): typeof WebSocket {
       this.#onclose.value = handler
     }
 
-    send(...args: [data: unknown]): void {
+    send(...args: unknown[]): void {
       if (args.length === 0) throw new TypeError(`Failed to execute 'send' on 'WebSocket': ${missing}`)
       const payload = payloadOf(args[0])
       if (this.#life.readyState === states.CONNECTING) {

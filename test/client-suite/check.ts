@@ -14,6 +14,10 @@ export async function failure(promise: Promise<unknown>, about = ""): Promise<Er
   throw new Error(`${about || "it"} did not reject`)
 }
 
+/** What each of them rejects with; none is left unheard while another one is waited for. */
+export const failures = (promises: readonly Promise<unknown>[], about = ""): Promise<Error[]> =>
+  Promise.all(promises.map((promise) => failure(promise, about)))
+
 /** Checks that it rejects with an AgentDBError of a code, and of a text if given; returns it. */
 export async function fails(
   promise: Promise<unknown>,

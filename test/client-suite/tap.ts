@@ -24,6 +24,8 @@ export class Tap implements Link {
   cutsAfterReceiving: string | undefined
   /** The Hello never reaches the service: this comes back and the link closes, as at a handover. */
   refusesHello: { code: string; message: string } | undefined
+  /** The first frame of this kind never reaches the service: `unavailable` comes back and the link closes behind it. */
+  handsOver: string | undefined
   readonly #inner: Link
   #onframe: Link["onframe"]
   #over = false
@@ -63,7 +65,11 @@ export class Tap implements Link {
       batches: message.case === "credit" ? message.value.batches : undefined,
     })
     if (kind === "hello" && this.refusesHello) {
-      this.#refuse(requestId, this.refusesHello)
+      this.#refuse(requestId, this.refusesHello, 1008)
+      return
+    }
+    if (kind === this.handsOver) {
+      this.#refuse(requestId, { code: "unavailable", message: "handover" }, 1001)
       return
     }
     this.#inner.send(frame)
@@ -110,12 +116,12 @@ export class Tap implements Link {
     this.onclose?.(close)
   }
 
-  #refuse(requestId: number, error: { code: string; message: string }): void {
+  #refuse(requestId: number, error: { code: string; message: string }, closeCode: number): void {
     queueMicrotask(() => {
       if (this.#over) return
       this.#onframe?.(encodeServerMessage(requestId, { case: "error", value: error }))
       this.#inner.close()
-      this.#end({ code: 1008, reason: "the Hello was refused" })
+      this.#end({ code: closeCode, reason: error.message })
     })
   }
 }

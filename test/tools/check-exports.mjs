@@ -15,10 +15,10 @@ export async function checkExports() {
     console.error(error instanceof Error ? error.message : error)
     return false
   }
-  const { exports, main, types, sideEffects, dependencies } = JSON.parse(readFileSync(inRoot("package.json"), "utf8"))
-  const promised = new Set([main, types, ...sideEffects, ...leaves(exports)])
+  const { exports, main, types, bin, sideEffects, dependencies } = JSON.parse(readFileSync(inRoot("package.json"), "utf8"))
+  const promised = new Set([main, types, ...leaves(bin), ...sideEffects, ...leaves(exports)])
   const complaints = [...promised].filter((path) => !existsSync(inRoot(path))).map((path) => `${path} is not there`)
-  for (const path of leaves(exports)) complaints.push(...foreignImports(inRoot(path), Object.keys(dependencies)))
+  for (const path of [...leaves(exports), ...leaves(bin)]) complaints.push(...foreignImports(inRoot(path), Object.keys(dependencies)))
   for (const entry of Object.keys(exports).filter((name) => !name.endsWith(".json"))) {
     const name = entry.replace(/^\./, "agentdb-web")
     await import(name).catch((error) => complaints.push(`import "${name}" fails in Node: ${error}`))
@@ -27,7 +27,7 @@ export async function checkExports() {
   return complaints.length === 0
 }
 
-/** @param {unknown} node of a package's `exports` @returns {string[]} the files it names */
+/** @param {unknown} node of a package's `exports` or `bin` @returns {string[]} the files it names */
 function leaves(node) {
   if (typeof node === "string") return [node]
   return typeof node === "object" && node !== null ? Object.values(node).flatMap(leaves) : []
@@ -47,6 +47,8 @@ function foreignImports(entry, dependencies, seen = new Set()) {
       // Declarations name the sources of what they declare.
       const file = entry.endsWith(".d.ts") ? from.replace(/\.[jt]s$/, ".d.ts") : from
       complaints.push(...foreignImports(join(dirname(entry), file), dependencies, seen))
+    } else if (from.startsWith("node:") && entry.startsWith(inRoot("dist/node"))) {
+      // Its own, in the one room that only Node runs.
     } else if (!dependencies.some((name) => from === name || from.startsWith(`${name}/`))) {
       complaints.push(`${relative(inRoot(), entry)} imports ${from}, which is no dependency`)
     }

@@ -1,5 +1,5 @@
 import { AgentDBError, type Connection, type RowStream, type Transaction } from "agentdb-web/client"
-import { assert, fails, failure } from "../check.ts"
+import { assert, fails, failure, failures } from "../check.ts"
 import type { Context, Group } from "../context.ts"
 import { list } from "../sql.ts"
 
@@ -118,6 +118,32 @@ export const errors: Group = {
       },
     },
     {
+      name: "only a batch's error names a statement, whatever its text",
+      async run(ctx) {
+        const db = await ctx.connect()
+        await db.batch([
+          "CREATE TABLE t(v)",
+          "CREATE TRIGGER r BEFORE INSERT ON t BEGIN SELECT RAISE(ABORT, 'statement 7: no'); END",
+        ])
+        const insert = "INSERT INTO t VALUES(1)"
+        const calls = [
+          () => db.exec(insert),
+          () => db.query(insert).all(),
+          () => db.transaction((tx) => tx.exec(insert)),
+        ]
+        for (const call of calls) {
+          const error = await fails(call(), "SQLITE_CONSTRAINT_TRIGGER", /^statement 7: no$/)
+          assert.strictEqual(error.statementIndex, undefined)
+        }
+        const error = await fails(
+          db.batch(["SELECT 1", insert]),
+          "SQLITE_CONSTRAINT_TRIGGER",
+          "statement 1: statement 7: no",
+        )
+        assert.strictEqual(error.statementIndex, 1)
+      },
+    },
+    {
       name: "each caller gets an error of its own where one event fails many",
       async run(ctx) {
         const db = await ctx.connect()
@@ -143,10 +169,8 @@ export const errors: Group = {
           ["BEGIN", "failed_precondition"],
           ["SELECT 1; SELECT 2", "invalid_argument"],
         ] as const) {
-          for (const call of [db.exec(sql), db.query(sql).all(), db.batch([sql])]) {
-            const error = await failure(call, sql)
+          for (const error of await failures([db.exec(sql), db.query(sql).all(), db.batch([sql])], sql))
             assert.propertyVal(error, "code", code, sql)
-          }
         }
         // What is local to a connection has a meaning inside a batch or transaction only.
         await fails(db.exec("SELECT last_insert_rowid()"), "failed_precondition")

@@ -119,6 +119,11 @@ export const lifecycle: Group = {
         const connecting = ctx.connect({ signal: abort.signal, token: () => new Promise(() => {}) })
         setTimeout(() => abort.abort(), 20)
         await isCanceled(inTime(connecting, 2_000, "connect"))
+        // It ends the attempt, not the connection.
+        const later = new AbortController()
+        const db = await ctx.connect({ signal: later.signal })
+        later.abort()
+        assert.deepEqual(await list(db, "SELECT 1"), [1])
       },
     },
   ],

@@ -1,6 +1,6 @@
 import type { Connection, Transaction } from "agentdb-web/client"
 import { assert, fails, inTime, pause } from "../check.ts"
-import type { Context, Group } from "../context.ts"
+import type { Case, Context, Group } from "../context.ts"
 import { list } from "../sql.ts"
 
 const kinds: { name: string; connect: (ctx: Context) => Promise<Connection> }[] = [
@@ -30,7 +30,7 @@ async function worksAfterwards(ctx: Context, db: Connection, expected: unknown[]
 export const outerHandle: Group = {
   name: "the outer handle",
   cases: kinds
-    .flatMap(({ name, connect }) => [
+    .flatMap(({ name, connect }): Case[] => [
       {
         name: `C20, ${name}: a write that fn waits for fails and names tx, whichever call it is`,
         // One link waits by the client's own bound, which is the default.
@@ -114,7 +114,6 @@ export const outerHandle: Group = {
     .concat([
       {
         name: "many links: outer reads run beside it and see what was committed",
-        limits: { writeWaitMs: 4_000 },
         async run(ctx: Context) {
           const db = await ctx.connect()
           await db.batch(["CREATE TABLE t(v)", "INSERT INTO t VALUES('before')"])
@@ -130,7 +129,6 @@ export const outerHandle: Group = {
       },
       {
         name: "several transactions of one connection take turns",
-        limits: { writeWaitMs: 4_000 },
         async run(ctx: Context) {
           for (const { connect } of kinds) {
             const db = await connect(ctx)

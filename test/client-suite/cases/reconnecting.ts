@@ -1,5 +1,5 @@
 import type { Connection, RowStream } from "agentdb-web/client"
-import { assert, fails, failure, inTime } from "../check.ts"
+import { assert, fails, failure, inTime, isCanceled } from "../check.ts"
 import { type Group, token } from "../context.ts"
 import { list, numbers, oneRow } from "../sql.ts"
 import type { Tap } from "../tap.ts"
@@ -206,6 +206,78 @@ export const reconnecting: Group = {
         assert.strictEqual(rowsAffected, 1)
         assert.strictEqual(ctx.taps(db).length, 6)
         assert.deepEqual(await list(db, "SELECT count(*) FROM t"), [1])
+      },
+    },
+    {
+      name: "what a handover answers with unavailable was not executed, and is sent again",
+      async run(ctx) {
+        const setup = await ctx.connect()
+        await setup.exec("CREATE TABLE t(v)")
+        const calls: Record<string, (db: Connection) => Promise<unknown>> = {
+          exec: (db) => db.exec("INSERT INTO t VALUES('exec')"),
+          batch: (db) => db.batch(["INSERT INTO t VALUES('batch')"]),
+          query: (db) => db.query("INSERT INTO t VALUES('query') RETURNING v").all(),
+          begin: (db) => db.transaction((tx) => tx.exec("INSERT INTO t VALUES('begin')")),
+        }
+        for (const [kind, call] of Object.entries(calls)) {
+          let handovers = 0
+          const db = await ctx.connect({
+            onlink: (tap) => {
+              // A transaction's link is its own.
+              if (handovers++ < 2) tap.handsOver = kind
+            },
+          })
+          await inTime(call(db), 10_000, kind)
+          assert.isAtLeast(times(ctx.taps(db), kind), 2, kind)
+          assert.deepEqual(await list(setup, "SELECT count(*) FROM t WHERE v = ?", [kind]), [1], kind)
+          await db.close()
+        }
+      },
+    },
+    {
+      name: "a begin whose link is lost is made anew: it has done nothing",
+      async run(ctx) {
+        const db = await ctx.connect({
+          onlink: (tap, index) => {
+            if (index === 1) tap.cutsAfterSending = "begin"
+          },
+        })
+        await db.exec("CREATE TABLE t(v)")
+        let ran = 0
+        const running = db.transaction(async (tx) => {
+          ran++
+          await tx.exec("INSERT INTO t VALUES(1)")
+        })
+        await inTime(running, 10_000, "the transaction")
+        assert.strictEqual(ran, 1)
+        assert.strictEqual(times(ctx.taps(db), "begin"), 2)
+        assert.deepEqual(await list(db, "SELECT v FROM t"), [1])
+      },
+    },
+    {
+      name: "a call that waits for the new one can be stopped, and is then never sent",
+      async run(ctx) {
+        let isGone = false
+        const db = await ctx.connect({
+          onlink: (tap) => {
+            if (isGone) tap.refusesHello = { code: "unavailable", message: "handover" }
+          },
+        })
+        await db.exec("CREATE TABLE t(v)")
+        isGone = true
+        ctx.cutLinks(db)
+        const abort = new AbortController()
+        const waiting = [
+          db.exec("INSERT INTO t VALUES(1)", [], { signal: abort.signal }),
+          db.batch(["INSERT INTO t VALUES(1)"], { signal: abort.signal }),
+          db.query("INSERT INTO t VALUES(1) RETURNING v", [], { signal: abort.signal }).all(),
+          db.transaction((tx) => tx.exec("INSERT INTO t VALUES(1)"), { signal: abort.signal }),
+        ].map((call) => isCanceled(call))
+        const late = fails(db.exec("INSERT INTO t VALUES(1)", [], { timeoutMs: 20 }), "deadline_exceeded")
+        setTimeout(() => abort.abort(), 20)
+        await inTime(Promise.all([...waiting, late]), 3_000, "what waited")
+        isGone = false
+        assert.deepEqual(await inTime(list(db, "SELECT count(*) FROM t"), 10_000, "the next query"), [0])
       },
     },
     {

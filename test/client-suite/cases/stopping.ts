@@ -130,6 +130,45 @@ export const stopping: Group = {
       },
     },
     {
+      name: "a signal that is used for many calls keeps none of them",
+      limits: oneRow,
+      async run(ctx) {
+        const db = await ctx.connect()
+        await db.exec("CREATE TABLE t(v)")
+        const { signal } = new AbortController()
+        let listening = 0
+        const add = signal.addEventListener.bind(signal)
+        const remove = signal.removeEventListener.bind(signal)
+        Object.assign(signal, {
+          addEventListener: (...args: Parameters<typeof add>) => {
+            listening++
+            add(...args)
+          },
+          removeEventListener: (...args: Parameters<typeof remove>) => {
+            listening--
+            remove(...args)
+          },
+        })
+        const tx = await db.begin()
+        for (const [name, call] of Object.entries(calls)) {
+          if (name === "tx.commit" || name === "begin") continue
+          if (name.startsWith("tx.")) await call(db, tx, { signal })
+        }
+        await tx.rollback()
+        await db.exec("SELECT 1", [], { signal })
+        await db.batch(["SELECT 1"], { signal })
+        await (await db.begin({ signal })).rollback()
+        await db.transaction((inner) => inner.exec("SELECT 1"), { signal })
+        await db.query(numbers(10), [], { signal }).all()
+        await db.query(numbers(100), [], { signal }).first()
+        for await (const _row of db.query(numbers(100), [], { signal })) break
+        await failure(db.query("SELECT nope", [], { signal }).all())
+        await failure(db.exec("SELECT ?", [undefined as never], { signal }))
+        db.query(numbers(10), [], { signal }).cancel()
+        assert.strictEqual(listening, 0)
+      },
+    },
+    {
       name: "a timeoutMs that is no number of milliseconds is a TypeError; a very long one is no timeout",
       async run(ctx) {
         const db = await ctx.connect()

@@ -172,6 +172,35 @@ export const transactions: Group = {
       },
     },
     {
+      name: "a stream of it that has begun goes on after its end; one that has not is refused",
+      limits: { firstBatchBytes: 1, batchBytes: 1 },
+      async run(ctx) {
+        for (const db of [await ctx.connect(), await ctx.connectSingle()]) {
+          await db.exec("DROP TABLE IF EXISTS t")
+          await db.batch([
+            "CREATE TABLE t(v)",
+            "INSERT INTO t VALUES (1), (2), (3), (4), (5), (6), (7), (8), (9), (10)",
+          ])
+          for (const end of ["commit", "rollback"] as const) {
+            const tx = await db.begin()
+            const begun = tx.query("SELECT v FROM t", [], { window: 5 })
+            await begun.columns()
+            await tx.exec("UPDATE t SET v = v + 100")
+            const unread = tx.query("SELECT v FROM t")
+            await tx[end]()
+            await db.transaction((next) => next.exec("UPDATE t SET v = v + 1000"))
+            // As the rows were when it began.
+            const expected = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10].map((v) => (end === "commit" ? v : v + 1100))
+            assert.deepEqual(
+              (await begun.all()).map(({ v }) => v),
+              expected,
+            )
+            await fails(unread.all(), "failed_precondition")
+          }
+        }
+      },
+    },
+    {
       name: "an inner transaction ends with its outer one",
       async run(ctx) {
         const db = await ctx.connect()

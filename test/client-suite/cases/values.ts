@@ -1,5 +1,5 @@
 import { type Param, real, type Value } from "agentdb-web/client"
-import { assert, fails, failure } from "../check.ts"
+import { assert, fails, failure, failures } from "../check.ts"
 import type { Group } from "../context.ts"
 import { list, oneRow, onPath, paths, rows } from "../sql.ts"
 
@@ -205,20 +205,19 @@ export const values: Group = {
             tx.query("SELECT ?, ?", params).first(),
             tx.batch([{ sql: "SELECT ?, ?", params }]),
           ]
-          for (const call of calls) {
-            const error = await failure(call, name)
+          for (const error of await failures(calls, name)) {
             assert.instanceOf(error, TypeError, name)
             assert.include(error.message, "parameter 2", name)
           }
         }
         for (const value of [2n ** 63n, -(2n ** 63n) - 1n]) {
-          for (const call of [
+          const calls = [
             db.exec("SELECT ?, ?", [1, value]),
             db.query("SELECT ?, ?", [1, value]).all(),
             db.batch([{ sql: "SELECT ?, ?", params: [1, value] }]),
             tx.exec("SELECT ?, ?", [1, value]),
-          ]) {
-            const error = await failure(call)
+          ]
+          for (const error of await failures(calls)) {
             assert.instanceOf(error, RangeError)
             assert.include(error.message, "parameter 2")
           }
@@ -236,14 +235,13 @@ export const values: Group = {
         const before = ctx.sent(db).length
         const named: object[] = [{ a: 1 }, { a: 1, b: 2, x: 3 }, { ":a": 1, ":b": 2 }, {}, new Map([["a", 1]])]
         for (const params of named as never[]) {
-          for (const call of [
+          const calls = [
             db.exec("SELECT :a, :b", params),
             db.query("SELECT :a, :b", params).all(),
             db.batch([{ sql: "SELECT :a, :b", params }]),
             tx.exec("SELECT :a, :b", params),
-          ]) {
-            assert.instanceOf(await failure(call), TypeError)
-          }
+          ]
+          for (const error of await failures(calls)) assert.instanceOf(error, TypeError)
         }
         assert.strictEqual(ctx.sent(db).length, before)
         await tx.rollback()

@@ -8,13 +8,18 @@ test("a worker that is stuck inside one function is ended: sockets close with 10
   // Hours inside one opcode, where no progress handler is asked.
   const sql = "SELECT instr(zeroblob(50000000), CAST(zeroblob(25000000) || x'01' AS BLOB))"
   const answer = stuck.exec(sql)
+  // By now it is inside the function.
+  await new Promise((resolve) => setTimeout(resolve, 500))
   const call = fetch(`${server.url}/twirp/livekit.AgentDBService/ListDatabases`, {
     method: "POST",
     body: "{}",
     headers: { "content-type": "application/json", authorization: `Bearer ${token()}` },
   })
   for (const peer of [stuck, other]) {
-    expect(await peer.closed).toMatchObject({ code: 1011, reason: expect.stringContaining("the worker of the service") })
+    expect(await peer.closed).toMatchObject({
+      code: 1011,
+      reason: expect.stringContaining("the worker of the service"),
+    })
   }
   expect((await answer).kinds).toEqual(["closed"])
   expect(await (await call).json()).toMatchObject({ code: "internal" })

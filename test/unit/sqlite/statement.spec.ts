@@ -273,7 +273,7 @@ test("changes and last id after a statement are the statement's own", async () =
   execute(writer, "CREATE TABLE t(id INTEGER PRIMARY KEY, x UNIQUE)")
   execute(writer, "INSERT INTO t(x) VALUES (1), (2), (3)")
   expect([writer.changes, writer.lastInsertRowid]).toEqual([3n, 3n])
-  writer.resetLastInsertRowid()
+  writer.resetCounters()
   execute(writer, "INSERT OR IGNORE INTO t(x) VALUES (1)")
   expect([writer.changes, writer.lastInsertRowid]).toEqual([0n, 0n])
   execute(writer, "INSERT INTO t(id, x) VALUES (9223372036854775807, 7)")
