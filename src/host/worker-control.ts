@@ -1,5 +1,6 @@
 import { Heartbeat } from "../link/heartbeat.ts"
 import { CloseCode } from "../link/link.ts"
+import { PortLink } from "../link/port-link.ts"
 import type { Dump, Publish } from "../server/dumps.ts"
 import type { Created, CreateOptions, ListOptions, Page } from "../server/management.ts"
 import type { Service } from "../server/service.ts"
@@ -9,7 +10,6 @@ import { AgentDBError } from "../wire/errors.ts"
 import { borrowing, type Control, type Outcome, outcome, type Started, type StartOptions } from "./control.ts"
 import { Owners } from "./owners.ts"
 import { type RunningService, startService } from "./start-service.ts"
-import { TrackedLink } from "./tracked-link.ts"
 
 /** The control plane inside the worker, over the one service that it runs. */
 export class WorkerControl implements Control {
@@ -34,7 +34,7 @@ export class WorkerControl implements Control {
 
   accept(owner: string, port: MessagePort): Promise<Outcome<void>> {
     return outcome(() => {
-      const link = new TrackedLink(port)
+      const link = new PortLink(port)
       const session = this.#service.accept(link)
       this.#owners.add(owner, {
         get ended() {

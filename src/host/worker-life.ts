@@ -1,12 +1,12 @@
 import { type Remote, transfer, wrap } from "comlink"
 import { CloseCode } from "../link/link.ts"
+import { PortLink } from "../link/port-link.ts"
 import { watchOver } from "../link/watchdog.ts"
 import { AgentDBError } from "../wire/errors.ts"
 import { type Control, type Outcome, type Started, type StartOptions, unwrap } from "./control.ts"
 import { randomId, usableLocks, whenReleased, workerLock } from "./locks.ts"
 import { pageOpfsProblem } from "./page-storage.ts"
 import { loadFailure, spawnWorker } from "./spawn.ts"
-import { TrackedLink } from "./tracked-link.ts"
 
 /** How to start a worker; the rest of its start options is found out here. */
 export interface LifeOptions extends Omit<StartOptions, "opfsProblem" | "workerLock"> {
@@ -29,7 +29,7 @@ export class WorkerLife {
   readonly #worker: Worker
   readonly #control: Remote<Control>
   readonly #calls = new Set<(error: AgentDBError) => void>()
-  readonly #links = new Set<TrackedLink>()
+  readonly #links = new Set<PortLink>()
   readonly #over = new AbortController()
   #gone: AgentDBError | undefined
 
@@ -60,9 +60,9 @@ export class WorkerLife {
   }
 
   /** A fresh socket on the service. */
-  openLink(owner: string): TrackedLink {
+  openLink(owner: string): PortLink {
     const { port1, port2 } = new MessageChannel()
-    const link = new TrackedLink(port1, crossOriginIsolated ? "sab" : "blob")
+    const link = new PortLink(port1, crossOriginIsolated ? "sab" : "blob")
     for (const other of this.#links) if (other.ended) this.#links.delete(other)
     this.#links.add(link)
     this.accept(owner, port2).catch((error: unknown) => link.lost(CloseCode.internal, AgentDBError.from(error).message))

@@ -16,6 +16,11 @@ export abstract class BaseLink implements Link {
     return true
   }
 
+  /** Whether it has closed, by whoever's doing: for whoever keeps a set of links. */
+  get ended(): boolean {
+    return this.inbox.closed
+  }
+
   get onframe() {
     return this.inbox.onframe
   }

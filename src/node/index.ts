@@ -1,4 +1,5 @@
 import { type AgentDBServer, type ServeOptions, serve } from "./serve.ts"
+import { workerUrl } from "./worker-url.ts"
 
 export type { Limits } from "../wire/limits.ts"
 export type { Log } from "./log.ts"
@@ -12,5 +13,5 @@ export type { AgentDBServer, ServeOptions } from "./serve.ts"
  * `invalid_argument` for bad limits or keys.
  */
 export function serveAgentDB(options: ServeOptions = {}): Promise<AgentDBServer> {
-  return serve(options, new URL("./worker.js", import.meta.url))
+  return serve(options, workerUrl)
 }

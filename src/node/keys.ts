@@ -1,3 +1,4 @@
+import { AgentDBError } from "../wire/errors.ts"
 import type { Keys } from "../wire/jwt.ts"
 
 /**
@@ -16,4 +17,12 @@ export function parseKeys(text: string): Keys {
   const keys = Object.fromEntries(pairs)
   if (Object.keys(keys).length < pairs.length) throw new Error("--keys: a key is there twice")
   return keys
+}
+
+/** @throws AgentDBError `invalid_argument` */
+export function checkKeys(keys: Keys): void {
+  const pairs = Object.entries(keys)
+  if (pairs.length > 0 && pairs.every(([key, secret]) => key !== "" && typeof secret === "string" && secret !== ""))
+    return
+  throw new AgentDBError("invalid_argument", "keys: at least one API key with a secret that is not empty")
 }

@@ -7,6 +7,7 @@ import { developmentKeys, type Keys } from "../wire/jwt.ts"
 import { type Limits, resolveLimits } from "../wire/limits.ts"
 import { DumpStore } from "./dump-store.ts"
 import { answerHttp } from "./http.ts"
+import { checkKeys } from "./keys.ts"
 import { type Log, quietLog } from "./log.ts"
 import { socketPath } from "./path.ts"
 import { joinSocket } from "./socket.ts"
@@ -56,11 +57,9 @@ export async function serve(options: ServeOptions, workerUrl: URL): Promise<Agen
     const { remoteAddress, remotePort } = request.socket
     log.info(`${name} opened from ${remoteAddress} port ${remotePort}`)
     sockets.add(socket)
-    const link = life.openSocket()
-    joinSocket(socket, link, ({ code, reason }) => {
+    joinSocket(socket, life.openSocket("by hand"), ({ code, reason }) => {
       log.info(`${name} closed with ${code}${reason && `: ${reason}`}`)
       sockets.delete(socket)
-      life.forget(link)
     })
   }
 
@@ -99,13 +98,6 @@ export async function serve(options: ServeOptions, workerUrl: URL): Promise<Agen
     close,
     [Symbol.asyncDispose]: close,
   }
-}
-
-function checkKeys(keys: Keys): void {
-  const pairs = Object.entries(keys)
-  if (pairs.length > 0 && pairs.every(([key, secret]) => key !== "" && typeof secret === "string" && secret !== ""))
-    return
-  throw new AgentDBError("invalid_argument", "keys: at least one API key with a secret that is not empty")
 }
 
 /** @returns the address to use, which for a wildcard is this machine's own. */

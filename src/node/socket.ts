@@ -1,22 +1,19 @@
 import type { WebSocket } from "ws"
-import { CancelRingWriter, createCancelRing } from "../link/cancel-ring.ts"
+import { tapCancels } from "../link/cancel-tap.ts"
 import { type Close, CloseCode } from "../link/link.ts"
-import { decodeClientMessage, type Frame } from "../wire/frames.ts"
+import type { Frame } from "../wire/frames.ts"
 import { closeReason } from "./close-reason.ts"
 import { costOf, type TunnelLink } from "./tunnel-link.ts"
 
 /** Streams stop long before this; a peer that asks on and on without reading is not read either above it. */
 const maxUnsent = 16 * 1024 * 1024
-/** A Cancel has an id and no content: anything larger is not worth a look. */
-const maxCancelBytes = 64
 
 /**
  * Joins a WebSocket to the service. Frames pass as they are; closes pass with their codes both ways.
  * @param onend called once with how it ended: the server's own words if it was the server's doing.
  */
 export function joinSocket(socket: WebSocket, link: TunnelLink, onend: (close: Close) => void): void {
-  const ring = createCancelRing()
-  const cancels = new CancelRingWriter(ring)
+  const tellCancel = tapCancels(link)
   /** Cost of what the transport has not taken from us. */
   let unsent = 0
   let said: Close | undefined
@@ -45,7 +42,6 @@ export function joinSocket(socket: WebSocket, link: TunnelLink, onend: (close: C
   }
 
   socket.binaryType = "arraybuffer"
-  link.signal({ sab: ring })
   link.onwritable = pace
   link.onclose = end
   link.onframe = (frame) => {
@@ -64,8 +60,7 @@ export function joinSocket(socket: WebSocket, link: TunnelLink, onend: (close: C
       return end({ code: CloseCode.notBinary, reason: "frames are binary" })
     const frame = new Uint8Array(data)
     // Before the frame itself: the worker may be inside a statement, and then reads only the ring.
-    const canceled = canceledBy(frame)
-    if (canceled !== undefined) cancels.push(canceled)
+    tellCancel(frame)
     link.send(frame)
     pace()
   })
@@ -87,15 +82,4 @@ function codeOf(error: Error): number {
   if (name === "WS_ERR_UNSUPPORTED_MESSAGE_LENGTH") return CloseCode.tooBig
   if (name === "WS_ERR_INVALID_UTF8") return CloseCode.undecodable
   return name.startsWith("WS_ERR") ? 1002 : 1006
-}
-
-function canceledBy(frame: Frame): number | undefined {
-  if (frame.byteLength > maxCancelBytes) return undefined
-  try {
-    const { requestId, message } = decodeClientMessage(frame)
-    return message.case === "cancel" ? requestId : undefined
-  } catch {
-    // The session closes for it.
-    return undefined
-  }
 }

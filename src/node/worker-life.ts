@@ -65,20 +65,19 @@ export class WorkerLife {
     this.ready.catch(() => {})
   }
 
-  /** A fresh socket on the service. The caller lets go of each frame by `take`. */
-  openSocket(): TunnelLink {
+  /**
+   * A fresh socket on the service.
+   * @param takes "by hand" for a caller who lets go of each frame by `take`.
+   */
+  openSocket(takes: "at once" | "by hand"): TunnelLink {
     const { port1, port2 } = new MessageChannel()
     // A Cancel must come through while the queue is full of what will be refused.
     const high = this.#limits.queueBytes + 2 * this.#limits.maxFrameBytes
-    const link = new TunnelLink(port1, { high, low: high / 2 }, "by hand")
+    const link = new TunnelLink(port1, { high, low: high / 2 }, takes)
     this.#post({ kind: "socket", port: port2 }, [port2])
+    for (const other of this.#links) if (other.ended) this.#links.delete(other)
     this.#links.add(link)
     return link
-  }
-
-  /** Its socket has ended. */
-  forget(link: TunnelLink): void {
-    this.#links.delete(link)
   }
 
   /** Rejects with `disconnected` if the worker dies before it answers. */

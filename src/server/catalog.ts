@@ -232,7 +232,7 @@ export class Catalog {
     if (!open) return
     entry.open = undefined
     try {
-      open.close()
+      if (!open.close()) return
       entry.tip = open.database.durableTip
       entry.dirty = false
     } catch {

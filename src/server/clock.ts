@@ -24,4 +24,17 @@ export const systemClock: Clock = {
   },
 }
 
+/**
+ * Calls `task` once after `ms` in which the worker could read what came: a timer that fires late tells of a worker
+ * that was busy or asleep, whose queue is read first. The returned function takes it back.
+ */
+export function afterQuiet(clock: Clock, ms: number, task: () => void): () => void {
+  const armedAt = clock.now()
+  let disarm = clock.after(ms, () => {
+    if (clock.now() - armedAt > 2 * ms) disarm = afterQuiet(clock, ms, task)
+    else task()
+  })
+  return () => disarm()
+}
+
 export const unixSeconds = (clock: Clock): number => Math.floor(clock.now() / 1000)

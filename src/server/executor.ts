@@ -19,7 +19,6 @@ type ServerBody = NonNullable<MessageInitShape<typeof ServerMessageSchema>["mess
 export interface Reply {
   readonly outlet: Outlet
   frame(frame: Frame): void
-  send(request: Request, body: ServerBody): void
   end(request: Request, body: ServerBody): void
   fail(request: Request, error: AgentDBError): void
 }
@@ -347,6 +346,7 @@ export class Executor {
 
   #fail(request: Request, error: unknown): void {
     this.#transaction.noteEngineRollback()
+    this.#open.noteFailure()
     this.#reply.fail(request, AgentDBError.from(error))
   }
 }

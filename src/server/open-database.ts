@@ -60,26 +60,34 @@ export class OpenDatabase {
 
   /** False once storage failed or the database was let go: no statement can run on it any more. */
   get alive(): boolean {
-    return !this.#gone
+    return !this.#gone && this.database.failure === undefined
   }
 
-  /** Whether frames must wait for a flush. */
+  /** Whether frames must wait for a flush: for one that fails, too, if the engine met a failed sync by itself. */
   get unflushed(): boolean {
-    return !this.#gone && this.database.unflushed > 0
+    return !this.#gone && (this.database.failure !== undefined || this.database.unflushed > 0)
   }
 
   /** To be called after anything that may have committed. Counts the commit and sees to its flush. */
   committed(): void {
-    if (!this.database.noteCommit()) return
+    if (!this.alive || !this.database.noteCommit()) return
     if (this.database.unflushed >= groupSize) this.flush()
-    else if (!this.#flushScheduled) {
-      this.#flushScheduled = true
-      // Requests that are already here join the group.
-      macrotask(() => {
-        this.#flushScheduled = false
-        this.flush()
-      })
-    }
+    else this.#scheduleFlush()
+  }
+
+  /** To be called after anything that failed: a failed sync ends every socket. */
+  noteFailure(): void {
+    if (!this.#gone && this.database.failure !== undefined) this.#scheduleFlush()
+  }
+
+  #scheduleFlush(): void {
+    if (this.#flushScheduled) return
+    this.#flushScheduled = true
+    // Requests that are already here join the group.
+    macrotask(() => {
+      this.#flushScheduled = false
+      this.flush()
+    })
   }
 
   /** Makes the pending commits durable and lets go what waits for it. Never throws: a failure severs the sockets. */
@@ -141,14 +149,19 @@ export class OpenDatabase {
     for (const member of [...this.members]) member.severed(error, closeCode)
   }
 
-  /** Nobody uses it any more: leaves a clean file behind. */
-  close(): void {
+  /**
+   * Nobody uses it any more: leaves a clean file behind.
+   * @returns false if it had failed, or fails now
+   * @throws AgentDBError if it is not closed cleanly; it is let go all the same.
+   */
+  close(): boolean {
     this.#disarmRest()
-    if (this.#gone) return
+    if (this.#gone) return false
     this.flush()
-    if (this.#gone) return
+    if (this.#gone) return false
     this.#gone = true
     this.database.close()
+    return true
   }
 
   /** Lets go without leaving anything in order: the file is about to be erased. */

@@ -11,7 +11,7 @@ import { AgentDBError } from "../wire/errors.ts"
 import { decodeClientMessage, encodeServerMessage, type Frame } from "../wire/frames.ts"
 import type { Limits } from "../wire/limits.ts"
 import { CancelSignals, type ReadUrl } from "./cancel-signals.ts"
-import type { Clock } from "./clock.ts"
+import { afterQuiet, type Clock } from "./clock.ts"
 import { Executor, type Reply } from "./executor.ts"
 import type { Member, OpenDatabase } from "./open-database.ts"
 import { Outbox } from "./outbox.ts"
@@ -107,10 +107,6 @@ export class Session implements Member, Reply {
 
   frame(frame: Frame): void {
     this.#say(frame)
-  }
-
-  send(request: Request, body: ServerBody): void {
-    this.#say(encodeServerMessage(request.id, body))
   }
 
   end(request: Request, body: ServerBody): void {
@@ -305,7 +301,7 @@ export class Session implements Member, Reply {
   /** A peer that sends nothing is dead, but only time in which the worker could have heard it counts. */
   #watchSilence(ms: number): void {
     this.#disarmPing = this.#host.clock.after(ms, () => {
-      this.#disarmPing = this.#host.clock.after(graceMs, () => {
+      this.#disarmPing = afterQuiet(this.#host.clock, graceMs, () => {
         const { pingTimeoutMs } = this.#host.limits
         const left = this.#lastReceived + pingTimeoutMs - this.#host.clock.now()
         if (left > 0) this.#watchSilence(left)

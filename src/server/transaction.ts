@@ -1,6 +1,6 @@
 import { AgentDBError } from "../wire/errors.ts"
 import type { Limits } from "../wire/limits.ts"
-import type { Clock } from "./clock.ts"
+import { afterQuiet, type Clock } from "./clock.ts"
 import type { OpenDatabase } from "./open-database.ts"
 import type { Stream } from "./stream.ts"
 
@@ -147,7 +147,7 @@ export class Transaction {
       disarmIdle = this.#clock.after(ms, () => {
         const left = this.#lastActive + txIdleMs - this.#clock.now()
         if (left > 0) watchIdle(left)
-        else disarmIdle = this.#clock.after(graceMs, judge)
+        else disarmIdle = afterQuiet(this.#clock, graceMs, judge)
       })
     }
     const judge = () => {

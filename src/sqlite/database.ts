@@ -139,6 +139,10 @@ export class Database {
 
   /** Why nothing but `abandon` is left; undefined while all is well. */
   get failure(): AgentDBError | undefined {
+    const { syncFailure } = this.#mount
+    if (syncFailure !== undefined) {
+      this.#failure ??= new AgentDBError(this.#engine.codeName(syncFailure), "disk I/O error")
+    }
     return this.#failure
   }
 
@@ -153,7 +157,7 @@ export class Database {
   /** Its statements are finalized, so that no read transaction stays. */
   giveReader(connection: Connection): void {
     if (!this.#leased.delete(connection)) return
-    if (this.#open && !this.#failure && this.#idle.length < idleReaders) this.#idle.push(connection)
+    if (this.#open && !this.failure && this.#idle.length < idleReaders) this.#idle.push(connection)
     else connection.close()
   }
 
@@ -247,10 +251,8 @@ export class Database {
   }
 
   #check(): void {
-    const { syncFailure } = this.#mount
-    if (syncFailure !== undefined)
-      this.#failure ??= new AgentDBError(this.#engine.codeName(syncFailure), "disk I/O error")
-    if (this.#failure) throw this.#failure
+    const { failure } = this
+    if (failure) throw failure
     if (!this.#open) throw new AgentDBError("internal", "the database is closed")
   }
 }

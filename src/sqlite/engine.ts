@@ -42,7 +42,7 @@ export class Engine {
     this.vfs = vfs
     this.heapLimitBytes = heapLimitBytes
     this.freeDestructor = Number(module.capi.SQLITE_WASM_DEALLOC)
-    const install = (signature: string, callback: (...args: number[]) => number | void): number =>
+    const install = (signature: string, callback: (...args: number[]) => unknown): number =>
       Number(module.wasm.installFunction(signature, callback))
     this.authorizerCallback = install("i(pipppp)", (_arg, action, first, second, database, source) => {
       try {

@@ -2,6 +2,8 @@ import { parseUrl, toSocketUrl } from "./socket-arguments.ts"
 
 /** The addresses that an install answers. */
 export interface Place {
+  /** The socket's, absolute. */
+  readonly socket: string
   isSocket(url: URL): boolean
   isTwirp(url: URL): boolean
   /** The folder of dump downloads, absolute, with a slash at its end. */
@@ -21,6 +23,7 @@ export function placeOf(given: string | URL): Place {
   const socketOrigin = socket.origin
   const httpOrigin = socketOrigin.replace(/^ws/, "http")
   return {
+    socket: socketOrigin + path,
     isSocket: ({ origin, pathname }) => origin === socketOrigin && pathname === path,
     isTwirp: ({ protocol, origin, pathname }) =>
       protocol !== "blob:" && origin === httpOrigin && pathname.startsWith("/twirp/"),

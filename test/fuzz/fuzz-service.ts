@@ -8,6 +8,7 @@ import { mintToken } from "../../src/wire/jwt.ts"
 import type { Limits } from "../../src/wire/limits.ts"
 import { HandClock } from "./hand-clock.ts"
 import { Monitor } from "./monitor.ts"
+import { Finding } from "./runs.ts"
 
 /** The client's end of a socket that is watched at the server's end. */
 export interface Watched {
@@ -71,6 +72,6 @@ export class FuzzService {
 
   /** Throws the first rule that a socket broke. */
   checkMonitors(): void {
-    for (const { violations } of this.monitors) if (violations[0] !== undefined) throw new Error(violations[0])
+    for (const { violations } of this.monitors) if (violations[0] !== undefined) throw new Finding(violations[0])
   }
 }

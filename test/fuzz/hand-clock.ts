@@ -30,7 +30,7 @@ export class HandClock implements Clock {
       this.#timers.delete(next)
       this.#now = next.at
       next.task()
-      for (let turn = 0; turn < 3; turn++) await new Promise<void>(macrotask)
+      for (let turn = 0; turn < 8; turn++) await new Promise<void>(macrotask)
     }
     this.#now = end
   }

@@ -18,7 +18,9 @@ export async function check<T>(
   await fc.assert(fc.asyncProperty(arbitrary, property), {
     numRuns: Math.ceil(runs * times),
     ...(seed !== undefined && { seed: Number(seed) }),
-    ...(path !== undefined && { path, endOnFailure: false }),
+    ...(path !== undefined && { path }),
+    // Where it only matters that something fails, how small it can be made does not.
+    endOnFailure: process.env["AGENTDB_FUZZ_SHRINK"] === "no",
     // Each try of a shrink is a whole service: enough of them to be short, and no more.
     interruptAfterTimeLimit: 120_000 * Math.max(1, times),
   })
@@ -27,11 +29,14 @@ export async function check<T>(
 /** Time for a test of so many runs, with room for shrinking. */
 export const timeFor = (runs: number, msPerRun: number): number => 180_000 + runs * Math.max(1, times) * msPerRun
 
+/** What the service did wrong, as against a failure that the test itself brought about. */
+export class Finding extends Error {}
+
 /** Rejects if `promise` takes longer: a hang, which no machine is slow enough for. */
 export async function within<T>(what: string, promise: Promise<T>, ms = 20_000): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`hang: ${what} took more than ${ms} ms`)), ms)
+    timer = setTimeout(() => reject(new Finding(`hang: ${what} took more than ${ms} ms`)), ms)
   })
   try {
     return await Promise.race([promise, late])

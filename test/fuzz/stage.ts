@@ -10,7 +10,7 @@ import { setupSql } from "./ops.ts"
 import { type Knowledge, Player } from "./player.ts"
 import { type Action, type Program, sockets } from "./program.ts"
 import { describe, isStream } from "./request-record.ts"
-import { within } from "./runs.ts"
+import { Finding, within } from "./runs.ts"
 import { Mismatch } from "./verify.ts"
 import { walk } from "./walk.ts"
 
@@ -62,12 +62,17 @@ export class Stage {
     return this.#databaseId
   }
 
-  async play(actions: readonly Action[], until: () => boolean = () => false): Promise<void> {
-    for (const action of actions) {
-      if (until()) return
-      await this.#act(action)
+  /** @param isCut whether the storage has failed, so that calls may as well. */
+  async play(actions: readonly Action[], isCut: () => boolean = () => false): Promise<void> {
+    try {
+      for (const action of actions) {
+        if (isCut()) return
+        await this.#act(action)
+      }
+      await this.settle()
+    } catch (error) {
+      if (error instanceof Finding || !isCut()) throw error
     }
-    await this.settle()
   }
 
   /** Ends every request, closes every socket, and returns what is there, after a restart too. */
@@ -155,8 +160,9 @@ export class Stage {
       case "credit":
       case "cancel": {
         const player = this.#place(action.socket)
-        const { live } = player
-        const id = live[action.which % Math.max(1, live.length)]?.id ?? action.which
+        // Whether a Cancel met a commit whose answer never comes, nobody could tell.
+        const live = player.live.filter(({ work }) => action.do === "credit" || !/commit|rollback/.test(work.kind))
+        const id = live[action.which % Math.max(1, live.length)]?.id ?? 500 + action.which
         if (action.do === "cancel") player.cancel(id)
         else player.credit(id, action.batches)
         return

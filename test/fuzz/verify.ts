@@ -1,5 +1,6 @@
 import { Context, type Outcome, type Scope, show, type Writes } from "./model.ts"
 import type { Op } from "./ops.ts"
+import { Finding } from "./runs.ts"
 import { describe, type Part, type RequestRecord } from "./request-record.ts"
 
 /** How an answer stands to what its request did. */
@@ -24,7 +25,7 @@ export function fateOf({ endedAt, error, parts }: RequestRecord): Fate {
 }
 
 /** A disagreement between an answer and the model. */
-export class Mismatch extends Error {}
+export class Mismatch extends Finding {}
 
 interface Verified {
   readonly rollsBack: boolean

@@ -43,9 +43,19 @@ const graceMs = 50
 export function walk(steps: readonly Step[], helloTip: number, limits: WalkOptions): Piece[] {
   const pieces: Piece[] = []
   let floor = helloTip
-  let open: (Interactive & { begunAt: number; activeFrom: number; activeTo: number }) | undefined
+  /** When it began and was last active, at the earliest and at the latest: a clock may go on while an answer is under way. */
+  let open: (Interactive & { begun: readonly [number, number]; active: [number, number] }) | undefined
   let aborted = false
+  /** A Cancel may have met the begin, whose answer never came: then what follows ran alone. */
+  let perhapsAlone = false
 
+  const alone = (record: RequestRecord): Alone => ({
+    kind: "alone",
+    record,
+    reads: !isBatch(record) && opsOf(record).every(isRead),
+    floor: Math.max(floor, record.floor),
+    ceiling: Number.POSITIVE_INFINITY,
+  })
   const learn = (record: RequestRecord): void => {
     const tip = tipOf(record)
     if (tip === undefined) return
@@ -63,7 +73,7 @@ export function walk(steps: readonly Step[], helloTip: number, limits: WalkOptio
 
   for (const step of steps) {
     if (!("request" in step)) {
-      if (open && step.to) open.activeTo = step.creditAt
+      if (open && step.to) open.active[1] = Math.max(open.active[1], step.creditAt)
       continue
     }
     const record = step.request
@@ -72,9 +82,11 @@ export function walk(steps: readonly Step[], helloTip: number, limits: WalkOptio
     const isSkipped = fateOf(record) === "skipped"
     checkEnd(record, limits)
     if (open) {
-      const total = open.begunAt + limits.txTotalMs
-      const surely = Math.min(open.activeTo + limits.txIdleMs + graceMs, total) <= record.sentAt
-      const perhaps = Math.min(open.activeFrom + limits.txIdleMs + graceMs, total) <= record.sentAt
+      const { begun, active } = open
+      const isOver = (bound: 0 | 1) =>
+        Math.min(active[bound] + limits.txIdleMs + graceMs, begun[bound] + limits.txTotalMs) <= record.sentAt
+      const surely = isOver(1)
+      const perhaps = isOver(0)
       if (surely || (perhaps && record.error?.code === "aborted")) {
         open = undefined
         aborted = true
@@ -96,37 +108,33 @@ export function walk(steps: readonly Step[], helloTip: number, limits: WalkOptio
       if (kind === "begin") {
         if (record.error) expect(record, "unavailable")
         if (!record.error) {
-          const begunAt = record.endedAt ?? record.sentAt
+          const begun = [record.sentAt, record.endedAt ?? record.sentAt] as const
           open = {
             kind: "interactive",
             base: record.tip,
             records: [],
             commit: undefined,
             floor: Math.max(floor, record.floor),
-            begunAt,
-            activeFrom: begunAt,
-            activeTo: begunAt,
+            begun,
+            active: [...begun],
           }
           learn(record)
           pieces.push(open)
+          perhapsAlone ||= record.endedAt === undefined && record.wasCanceled
         }
       } else if (kind === "commit" || kind === "rollback") expect(record, "failed_precondition")
       else {
-        const piece: Alone = {
-          kind: "alone",
-          record,
-          reads: !isBatch(record) && opsOf(record).every(isRead),
-          floor: Math.max(floor, record.floor),
-          ceiling: Number.POSITIVE_INFINITY,
-        }
+        const piece = alone(record)
         learn(record)
         piece.ceiling = tipOf(record) ?? piece.ceiling
         pieces.push(piece)
       }
       continue
     }
-    if (!isSkipped) open.activeFrom = record.sentAt
-    open.activeTo = record.sentAt
+    if (perhapsAlone && ("op" in record.work || isBatch(record))) pieces.push(alone(record))
+    const { active } = open
+    if (!isSkipped) active[0] = Math.max(active[0], record.sentAt)
+    active[1] = Math.max(active[1], record.sentAt)
     if (kind === "begin") expect(record, "failed_precondition")
     else if (kind === "rollback") {
       if (record.error && !isSkipped) expect(record, "no error")

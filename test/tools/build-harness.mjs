@@ -13,26 +13,33 @@ const dayMs = 86_400_000
  * @returns {Promise<string>} a folder that no later build changes, so that a test run in progress keeps its page
  */
 export async function buildHarness(packageHash) {
-  const folder = join(cache, `harness-${packageHash.slice(0, 16)}-${hashOf([pages, "test/client-suite"])}`)
+  const folder = join(
+    cache,
+    `harness-${packageHash.slice(0, 16)}-${hashOf([pages, "test/client-suite", "test/fixtures/oracle.ts"])}`,
+  )
   if (existsSync(folder)) return folder
   const staging = `${folder}.new`
-  await build({
-    configFile: false,
-    root: inRoot(pages),
-    logLevel: "warn",
-    resolve: {
-      alias: [
-        { find: /^agentdb-web$/, replacement: inRoot("dist/index.js") },
-        { find: /^agentdb-web\/(client|standin)$/, replacement: inRoot("dist/$1/index.js") },
-      ],
-    },
-    build: {
-      outDir: staging,
-      emptyOutDir: true,
-      minify: false,
-      rolldownOptions: { input: htmlFiles() },
-    },
-  })
+  rmSync(staging, { recursive: true, force: true })
+  // One by one: pages that share chunks could not load a second copy of their modules.
+  for (const page of htmlFiles()) {
+    await build({
+      configFile: false,
+      root: inRoot(pages),
+      logLevel: "warn",
+      resolve: {
+        alias: [
+          { find: /^agentdb-web$/, replacement: inRoot("dist/index.js") },
+          { find: /^agentdb-web\/(client|standin)$/, replacement: inRoot("dist/$1/index.js") },
+        ],
+      },
+      build: {
+        outDir: staging,
+        emptyOutDir: false,
+        minify: false,
+        rolldownOptions: { input: page },
+      },
+    })
+  }
   renameSync(staging, folder)
   removeOld()
   return folder

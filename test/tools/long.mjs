@@ -9,6 +9,7 @@ const forms = {
     env: { AGENTDB_KILLS: "10", AGENTDB_OPERATION_KILLS: "10" },
     files: "test/browser/crash/(kills|mid-operation).spec.ts",
   },
+  fuzz: { env: { AGENTDB_FUZZ: "20" }, files: "test/unit/fuzz" },
   dump: { env: { AGENTDB_DUMP_MIB: "200" }, files: "test/browser/crash/dump-size.spec.ts" },
   transfers: { env: { AGENTDB_TRANSFERS: "200" }, files: "test/unit/server/transfers.spec.ts" },
   sqllogictest: { env: { AGENTDB_SQLLOGICTEST: "all" }, files: "test/browser/data-plane/sqllogictest.spec.ts" },

@@ -110,6 +110,21 @@ test("inside a transaction a batch is a savepoint of it", async () => {
   expect((await peer.query("SELECT x FROM t ORDER BY x")).rows).toEqual([[1n], [2n]])
 })
 
+test("the savepoint of a batch is gone after it, whether it failed or not", async () => {
+  await using at = await TestService.start()
+  const peer = await at.connect()
+  await peer.exec("CREATE TABLE t(x)")
+  await peer.begin()
+  for (const last of ["SELECT 1", "INSERT INTO nope VALUES(1)"]) {
+    await peer.batch("INSERT INTO t VALUES(1)", last)
+    for (const sql of ["RELEASE agentdb_part", "ROLLBACK TO agentdb_part"]) {
+      expect((await peer.exec(sql)).error?.message, last).toBe("no such savepoint: agentdb_part")
+    }
+  }
+  await peer.commit()
+  expect((await peer.query("SELECT count(*) FROM t")).rows).toEqual([[1n]])
+})
+
 test("credit of the batch paces its ColumnBatches, and only those", async () => {
   await using at = await TestService.start({ firstBatchBytes: 1, batchBytes: 1, initialCredit: 2 })
   const peer = await at.connect()

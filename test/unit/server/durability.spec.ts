@@ -3,6 +3,7 @@ import { MemoryStorage } from "../../../src/storage/memory.ts"
 import type { DatabaseFiles, Storage, SyncFile } from "../../../src/storage/storage.ts"
 import { TestService } from "../../fixtures/service.ts"
 import { settle } from "../../fixtures/wire-peer.ts"
+import { HandClock } from "../../fuzz/hand-clock.ts"
 
 /** Memory storage whose WAL flushes are counted, and fail while told so. */
 class WatchedStorage extends MemoryStorage {
@@ -90,6 +91,34 @@ test("a failed flush fails what was not acknowledged with the engine's I/O error
   // Whether the unacknowledged one is there is unknown, but the tip counts exactly what is.
   expect(done?.tip).toBe(BigInt(1 + rows.length))
   expect((await c.exec("INSERT INTO t VALUES(3)")).error).toBeUndefined()
+})
+
+test("a sync that fails inside the engine ends every socket too: no frame leaves, nothing hangs, nothing is uncaught", async () => {
+  const storage = new WatchedStorage()
+  const clock = new HandClock()
+  await using at = await TestService.start({}, { storage, clock })
+  const [a, b] = [await at.connect(), await at.connect()]
+  await a.exec("CREATE TABLE t(x)")
+  const stream = b.request({ case: "query", value: { sql: "SELECT 1" } })
+  await stream.answer
+  for (const lost of ["exec", "commit"] as const) {
+    const [c, d] = [await at.connect(), await at.connect()]
+    // At rest the WAL is emptied, and its new header is what the engine syncs by itself.
+    await clock.advance(1_000)
+    if (lost === "commit") {
+      await c.begin()
+      await c.exec("INSERT INTO t VALUES(2)")
+    }
+    storage.failing = true
+    const answer = lost === "exec" ? c.exec("INSERT INTO t VALUES(1)") : c.commit()
+    const beside = d.query("SELECT x FROM t")
+    expect((await answer).error?.code, lost).toMatch(/^SQLITE_IOERR/)
+    expect((await beside).error?.code, lost).toMatch(/^SQLITE_IOERR/)
+    expect(await d.closed, lost).toMatchObject({ code: 1011 })
+    storage.failing = false
+  }
+  const after = await at.connect()
+  expect((await after.exec("INSERT INTO t VALUES(3)")).error).toBeUndefined()
 })
 
 test("a WAL above its limit ends the oldest stalled stream, and no other", async () => {

@@ -35,6 +35,18 @@ test("exec answers what changed, and zeros for anything that is no INSERT, UPDAT
   }
 })
 
+test("a statement that fails after it committed a part is answered once that part is durable, and holds nobody up", async () => {
+  // Time stands still: nothing but the commit itself brings the flush.
+  await using at = await TestService.start({}, { clock: { now: () => Date.now(), after: () => () => {} } })
+  const [a, b] = [await at.connect(), await at.connect()]
+  await a.exec("CREATE TABLE t(id INTEGER PRIMARY KEY)")
+  const sql = "INSERT OR FAIL INTO t VALUES(1), (2), (1)"
+  expect((await a.exec(sql)).error?.code).toBe("SQLITE_CONSTRAINT_PRIMARYKEY")
+  expect((await b.query("SELECT id FROM t")).rows).toEqual([[1n], [2n]])
+  expect((await a.query(sql.replaceAll(/[12]/g, "3"))).error?.code).toBe("SQLITE_CONSTRAINT_PRIMARYKEY")
+  expect((await b.query("SELECT count(*) FROM t")).done?.tip).toBe(3n)
+})
+
 test("another socket's id never shows as last_insert_id", async () => {
   await using at = await TestService.start()
   const [a, b] = [await at.connect(), await at.connect()]

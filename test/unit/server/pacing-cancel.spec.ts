@@ -96,6 +96,24 @@ test("no more than openStreams at once", async () => {
   expect((await a.query("SELECT 1")).rows).toEqual([[1n]])
 })
 
+test("a batch counts among them, and so does a writing query that waited while others opened; neither is applied then", async () => {
+  await using at = await TestService.start({ ...oneRow, openStreams: 2 })
+  const [a, b, c] = [await at.connect(), await at.connect(), await at.connect()]
+  await a.exec("CREATE TABLE t(x)")
+  await c.begin()
+  const insert = { sql: "INSERT INTO t VALUES(1),(2),(3),(4),(5),(6) RETURNING x" }
+  const waiting = [a, b].map((peer) => peer.request({ case: "query", value: insert }, { credits: [] }))
+  for (const peer of [a, b]) await peer.ping()
+  const first = c.request({ case: "batch", value: { statements: [{ sql: count(10) }] } }, { credits: [] })
+  await c.ping()
+  await c.rollback()
+  expect((await waiting[1]?.answer)?.error?.code).toBe("resource_exhausted")
+  expect((await c.batch("INSERT INTO t VALUES(7)")).error?.code).toBe("resource_exhausted")
+  c.credit(first.id, 10)
+  expect((await first.answer).done?.totalRows).toBe(10n)
+  expect((await c.query("SELECT count(*) FROM t")).rows).toEqual([[6n]])
+})
+
 test("Cancel ends a stream with one Error canceled; unknown and ended ids are ignored", async () => {
   await using at = await TestService.start(oneRow)
   const peer = await at.connect()

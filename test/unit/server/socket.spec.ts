@@ -1,7 +1,10 @@
 import { expect, test } from "@playwright/test"
 import { SignJWT } from "jose"
 import { CloseCode } from "../../../src/link/link.ts"
+import { MemoryStorage } from "../../../src/storage/memory.ts"
+import type { Storage } from "../../../src/storage/storage.ts"
 import { TestService, token } from "../../fixtures/service.ts"
+import type { WirePeer } from "../../fixtures/wire-peer.ts"
 
 test("the first frame must be a Hello", async () => {
   await using at = await TestService.start()
@@ -62,6 +65,65 @@ test("frames pipelined behind a Hello wait for it", async () => {
   expect((await created).execs[0]?.tip).toBe(1n)
   expect((await inserted).execs[0]).toMatchObject({ rowsAffected: 1n, lastInsertId: 1n, tip: 2n })
   expect((await read).rows).toEqual([[1n]])
+})
+
+/** Storage that takes its time, as a disk does. */
+class SlowStorage extends MemoryStorage {
+  override async open(...args: Parameters<Storage["open"]>) {
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    return super.open(...args)
+  }
+}
+
+async function startSlow() {
+  const storage = new SlowStorage()
+  await using before = await TestService.start({}, { storage })
+  const { databaseId } = before
+  return { at: await TestService.start({}, { storage }), databaseId }
+}
+
+test("nothing is answered before the HelloOk, a Ping no more than a request; a refused Hello leaves them all unanswered", async () => {
+  const { at, databaseId } = await startSlow()
+  await using _ = at
+  for (const id of [databaseId, "DB_222222222222"]) {
+    const peer = at.socket()
+    const hello = peer.hello(token(), id)
+    void peer.ping()
+    void peer.hello(token(), id)
+    const canceled = peer.request({ case: "query", value: { sql: "SELECT 1" } })
+    peer.cancel(canceled.id)
+    peer.link.send(new Uint8Array([0x08, 50]))
+    await hello
+    if (id === databaseId) {
+      await peer.ping()
+      expect(peer.log.map(({ body }) => body.case)).toEqual(["helloOk", "pong", "error", "error", "error", "pong"])
+    } else {
+      await peer.closed
+      expect(peer.log.map(({ body }) => body.case)).toEqual(["error"])
+    }
+  }
+})
+
+test("a request_id that is live closes with 1008 whatever comes under it: the Hello's own, a second Hello, no known kind", async () => {
+  const { at, databaseId } = await startSlow()
+  await using _ = at
+  const early = at.socket()
+  void early.request({ case: "hello", value: { token: token(), databaseId } }, {}, 4)
+  early.send(4, { case: "query", value: { sql: "SELECT 1" } })
+  expect(await early.closed).toMatchObject({ code: CloseCode.policy, reason: expect.stringContaining("request_id 4") })
+  expect(early.log).toEqual([])
+  const again: ((peer: WirePeer) => void)[] = [
+    (peer) => peer.send(9, { case: "hello", value: { token: token(), databaseId } }),
+    (peer) => peer.link.send(new Uint8Array([0x08, 9])),
+  ]
+  for (const take of again) {
+    const peer = await at.connect()
+    const endless = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM c) SELECT x FROM c"
+    peer.request({ case: "query", value: { sql: endless } }, { credits: [] }, 9)
+    take(peer)
+    expect(await peer.closed).toMatchObject({ code: CloseCode.policy, reason: expect.stringContaining("request_id 9") })
+    expect(peer.kinds(9)).not.toContain("error")
+  }
 })
 
 test("a second Hello is failed_precondition and the socket stays", async () => {
