@@ -167,13 +167,15 @@ export class PreparedStatement {
     }
     this.#state = "ended"
     if (rc === Rc.DONE) return false
-    if (run.stopped !== undefined && (rc & 0xff) === Rc.INTERRUPT) throw stopped(run)
+    if (run.stopped !== undefined && (rc & 0xff) === Rc.INTERRUPT) {
+      throw stopped(run, run.ranMs + this.#connection.engine.interrupt.polledMs)
+    }
     throw this.#authorizer?.refusal ?? this.#connection.engine.error(this.#connection.handle, rc)
   }
 }
 
-function stopped(run: RunContext): AgentDBError {
+function stopped(run: RunContext, ranMs: number): AgentDBError {
   return run.stopped === "canceled"
     ? new AgentDBError("canceled", "canceled")
-    : new AgentDBError("deadline_exceeded", `the statement was ended after running for ${Math.round(run.ranMs)} ms`)
+    : new AgentDBError("deadline_exceeded", `the statement was ended after running for ${Math.round(ranMs)} ms`)
 }

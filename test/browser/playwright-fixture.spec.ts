@@ -69,14 +69,14 @@ test("closes pass with code and reason, the service's and the page's", async ({ 
   const { peer: refused } = await openSocket(app)
   expect((await refused.hello("nonsense", databaseId)).error?.code).toBe("unauthenticated")
   expect(await refused.closed).toMatchObject({ code: 1008, reason: "the Hello was refused" })
-  for (const [args, code, reason] of [
-    [[], 1005, ""],
-    [[4242, "enough"], 4242, "enough"],
+  for (const [given, code, reason] of [
+    [undefined, 1005, ""],
+    [4242, 4242, "enough"],
   ] as const) {
     const { socket } = await openSocket(app)
     await expect.poll(() => socket.readyState).toBe(1)
     const closed = closeOf(socket)
-    socket.close(...args)
+    socket.close(given, given && reason)
     expect(await closed).toMatchObject({ code, reason })
   }
   const peer = await connectPeer(app, databaseId)

@@ -15,13 +15,13 @@ export async function checkExports() {
     console.error(error instanceof Error ? error.message : error)
     return false
   }
-  const { exports, main, types, bin, sideEffects, dependencies } = JSON.parse(
+  const { exports, main, types, bin, sideEffects, dependencies, peerDependencies } = JSON.parse(
     readFileSync(inRoot("package.json"), "utf8"),
   )
   const promised = new Set([main, types, ...leaves(bin), ...sideEffects, ...leaves(exports)])
   const complaints = [...promised].filter((path) => !existsSync(inRoot(path))).map((path) => `${path} is not there`)
-  for (const path of [...leaves(exports), ...leaves(bin)])
-    complaints.push(...foreignImports(inRoot(path), Object.keys(dependencies)))
+  const installed = Object.keys({ ...dependencies, ...peerDependencies })
+  for (const path of [...leaves(exports), ...leaves(bin)]) complaints.push(...foreignImports(inRoot(path), installed))
   for (const entry of Object.keys(exports).filter((name) => !name.endsWith(".json"))) {
     const name = entry.replace(/^\./, "agentdb-web")
     await import(name).catch((error) => complaints.push(`import "${name}" fails in Node: ${error}`))

@@ -16,7 +16,9 @@ const stageMs = 300_000
 
 ensureInstalled()
 const words = process.argv.slice(2).map((word) => word.toLowerCase())
-const chosen = faults.filter(({ name }) => words.length === 0 || words.some((word) => name.toLowerCase().includes(word)))
+const chosen = faults.filter(
+  ({ name }) => words.length === 0 || words.some((word) => name.toLowerCase().includes(word)),
+)
 const broken = chosen.filter((fault) => read(fault.file).split(fault.find).length !== 2)
 for (const { name, file, find } of broken) console.error(`"${name}": ${file} does not hold, exactly once: ${find}`)
 if (broken.length > 0 || chosen.length === 0) {
@@ -43,7 +45,10 @@ for (const [index, { name, file, find, put }] of chosen.entries()) {
   const started = Date.now()
   const source = read(file)
   // A function, since a replacement may hold a dollar.
-  writeFileSync(join(copy, file), source.replace(find, () => put))
+  writeFileSync(
+    join(copy, file),
+    source.replace(find, () => put),
+  )
   const caught = await firstFailure()
   writeFileSync(join(copy, file), source)
   if (caught === undefined) survivors.push(name)
@@ -83,7 +88,9 @@ function runStage(suites) {
       clearTimeout(timer)
       if (code === 0) return resolve(undefined)
       const named = /^ +\d+\) \[node\] › (\S+?):\d+:\d+ › (.*?)(?: ─*)?\s*$/m.exec(output)
-      const first = named ? `${named[1]?.replace("test/unit/", "")}: ${named[2]}` : output.trim().split("\n").slice(-3).join(" ")
+      const first = named
+        ? `${named[1]?.replace("test/unit/", "")}: ${named[2]}`
+        : output.trim().split("\n").slice(-3).join(" ")
       resolve(late ? `a hang of ${stageMs / 1000} s` : first)
     })
   })

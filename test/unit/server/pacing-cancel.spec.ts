@@ -215,7 +215,9 @@ test("a request URL counts only where the probe can be read", async () => {
 test("the running limit ends a statement with deadline_exceeded, and waiting for credit is not running", async () => {
   await using at = await TestService.start({ ...oneRow, statementMs: 300 })
   const peer = await at.connect()
-  expect((await peer.query(runaway)).error?.code).toBe("deadline_exceeded")
+  const { error } = await peer.query(runaway)
+  expect(error?.code).toBe("deadline_exceeded")
+  expect(Number(/(\d+) ms/.exec(error?.message ?? "")?.[1])).toBeGreaterThanOrEqual(300)
   expect((await peer.exec(runaway)).error?.code).toBe("deadline_exceeded")
   const slow = query(peer, count(10), [])
   await new Promise((resolve) => setTimeout(resolve, 500))
