@@ -11,6 +11,11 @@ const forms = {
   },
   fuzz: { env: { AGENTDB_FUZZ: "20" }, files: "test/unit/fuzz" },
   dump: { env: { AGENTDB_DUMP_MIB: "200" }, files: "test/browser/crash/dump-size.spec.ts" },
+  cancel: { env: { AGENTDB_CANCEL_ROUNDS: "50" }, files: "test/browser/data-plane/cancel.spec.ts" },
+  "slow-reader": {
+    env: { AGENTDB_SLOW_BATCHES: "60", AGENTDB_SLOW_PAUSE_MS: "1000" },
+    files: "test/browser/data-plane/slow-reader.spec.ts",
+  },
   transfers: { env: { AGENTDB_TRANSFERS: "200" }, files: "test/unit/server/transfers.spec.ts" },
   sqllogictest: { env: { AGENTDB_SQLLOGICTEST: "all" }, files: "test/browser/data-plane/sqllogictest.spec.ts" },
 }
