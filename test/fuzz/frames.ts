@@ -7,7 +7,12 @@ type Body = NonNullable<NonNullable<ConstructorParameters<typeof OracleClientMes
 /** What a peer does that knows the protocol badly, or too well. */
 export type Event =
   | { readonly do: "send"; readonly bytes: Uint8Array }
-  | { readonly do: "hello"; readonly id: number; readonly token: "good" | "bad" | ""; readonly database: "real" | string }
+  | {
+      readonly do: "hello"
+      readonly id: number
+      readonly token: "good" | "bad" | ""
+      readonly database: "real" | string
+    }
   | { readonly do: "signal"; readonly notice: SignalNotice }
   | { readonly do: "wait" }
   | { readonly do: "close" }
@@ -60,7 +65,9 @@ const body: fc.Arbitrary<Body> = fc.oneof(
   { weight: 4, arbitrary: statement.map((value) => ({ case: "query", value }) as Body) },
   {
     weight: 2,
-    arbitrary: fc.array(statement, { maxLength: 4 }).map((statements) => ({ case: "batch", value: { statements } }) as Body),
+    arbitrary: fc
+      .array(statement, { maxLength: 4 })
+      .map((statements) => ({ case: "batch", value: { statements } }) as Body),
   },
   fc.constantFrom<Body>(
     { case: "begin", value: {} },
@@ -71,7 +78,9 @@ const body: fc.Arbitrary<Body> = fc.oneof(
   fc
     .oneof(fc.constantFrom(0, 1, 2, 0xffff_ffff), fc.nat())
     .map((batches) => ({ case: "credit", value: { batches } }) as Body),
-  fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }).map((timestampMs) => ({ case: "ping", value: { timestampMs } }) as Body),
+  fc
+    .bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n })
+    .map((timestampMs) => ({ case: "ping", value: { timestampMs } }) as Body),
 )
 
 const frame = fc
@@ -104,22 +113,45 @@ type Mutation = (bytes: Uint8Array) => Uint8Array
 const joined = (...parts: (Uint8Array | number[])[]) => new Uint8Array(parts.flatMap((part) => [...part]))
 
 const mutation: fc.Arbitrary<Mutation> = fc.oneof(
-  fc.array(fc.nat(), { minLength: 1, maxLength: 3 }).map((bits): Mutation => (bytes) => {
-    const flipped = bytes.slice()
-    if (flipped.length > 0) {
-      for (const bit of bits) {
-        const at = (bit >> 3) % flipped.length
-        flipped[at] = (flipped[at] as number) ^ (1 << (bit & 7))
-      }
-    }
-    return flipped
-  }),
-  fc.nat().map((at): Mutation => (bytes) => bytes.slice(0, at % (bytes.length + 1))),
+  fc.array(fc.nat(), { minLength: 1, maxLength: 3 }).map(
+    (bits): Mutation =>
+      (bytes) => {
+        const flipped = bytes.slice()
+        if (flipped.length > 0) {
+          for (const bit of bits) {
+            const at = (bit >> 3) % flipped.length
+            flipped[at] = (flipped[at] as number) ^ (1 << (bit & 7))
+          }
+        }
+        return flipped
+      },
+  ),
+  fc.nat().map(
+    (at): Mutation =>
+      (bytes) =>
+        bytes.slice(0, at % (bytes.length + 1)),
+  ),
   fc.constant<Mutation>((bytes) => joined(bytes, bytes)),
-  frame.map((other): Mutation => (bytes) => joined(bytes, other)),
-  unknownField.map((field): Mutation => (bytes) => joined(bytes, field)),
-  unknownField.map((field): Mutation => (bytes) => joined(field, bytes)),
-  poison.map((field): Mutation => (bytes) => joined(bytes, field)),
+  frame.map(
+    (other): Mutation =>
+      (bytes) =>
+        joined(bytes, other),
+  ),
+  unknownField.map(
+    (field): Mutation =>
+      (bytes) =>
+        joined(bytes, field),
+  ),
+  unknownField.map(
+    (field): Mutation =>
+      (bytes) =>
+        joined(field, bytes),
+  ),
+  poison.map(
+    (field): Mutation =>
+      (bytes) =>
+        joined(bytes, field),
+  ),
   fc.constant<Mutation>((bytes) => joined(bytes, new Uint8Array(70_000))),
 )
 
@@ -144,7 +176,14 @@ const notice: fc.Arbitrary<SignalNotice> = fc.oneof(
   fc.constantFrom("blob:probe", "blob:dead", "", "https://example.invalid/", "blob:throws").map((probe) => ({ probe })),
   fc.record({
     requestId: fc.oneof(ids, fc.constantFrom(-1, 1.5, Number.NaN, 2 ** 40)),
-    url: fc.constantFrom("blob:alive", "blob:dead", "blob:throws", "", "file:///etc/passwd", `blob:${"x".repeat(5000)}`),
+    url: fc.constantFrom(
+      "blob:alive",
+      "blob:dead",
+      "blob:throws",
+      "",
+      "file:///etc/passwd",
+      `blob:${"x".repeat(5000)}`,
+    ),
   }),
 )
 
@@ -158,7 +197,10 @@ const event: fc.Arbitrary<Event> = fc.oneof(
 const hello: fc.Arbitrary<Event> = fc.record({
   do: fc.constant("hello" as const),
   id: ids,
-  token: fc.oneof({ weight: 20, arbitrary: fc.constant("good" as const) }, fc.constantFrom("bad" as const, "" as const)),
+  token: fc.oneof(
+    { weight: 20, arbitrary: fc.constant("good" as const) },
+    fc.constantFrom("bad" as const, "" as const),
+  ),
   database: fc.oneof(
     { weight: 20, arbitrary: fc.constant("real") },
     fc.constantFrom("", "DB_222222222222", "../x", "x".repeat(200), "DB_\u0000"),
@@ -167,5 +209,13 @@ const hello: fc.Arbitrary<Event> = fc.record({
 
 /** A socket's life: mostly it says Hello first. */
 export const life: fc.Arbitrary<Event[]> = fc
-  .tuple(fc.array(fc.oneof(hello, event), { maxLength: 1 }), fc.option(hello, { freq: 9 }), fc.array(event, { maxLength: 25 }))
-  .map(([odd, first, events]) => [...(odd.length > 0 && first === null ? odd : []), ...(first ? [first] : []), ...events])
+  .tuple(
+    fc.array(fc.oneof(hello, event), { maxLength: 1 }),
+    fc.option(hello, { freq: 9 }),
+    fc.array(event, { maxLength: 25 }),
+  )
+  .map(([odd, first, events]) => [
+    ...(odd.length > 0 && first === null ? odd : []),
+    ...(first ? [first] : []),
+    ...events,
+  ])

@@ -1,5 +1,5 @@
-import { createLinkPair } from "../../src/link/memory-link.ts"
 import type { BaseLink } from "../../src/link/base-link.ts"
+import { createLinkPair } from "../../src/link/memory-link.ts"
 import type { ReadUrl } from "../../src/server/cancel-signals.ts"
 import { Service } from "../../src/server/service.ts"
 import type { Engine } from "../../src/sqlite/engine.ts"

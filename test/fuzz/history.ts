@@ -11,7 +11,7 @@ interface Run {
 }
 
 export interface Ending {
-  /** The tip that is there at the end. */
+  /** The tip that is there at the end; where nobody can look any more, the newest that anybody was told. */
   readonly tip: number
   /** What is there; undefined where it cannot be looked at any more. */
   readonly state: State | undefined
@@ -30,7 +30,13 @@ export interface Copy {
  * @param start the content at tip `base`
  * @throws Mismatch with what cannot be explained
  */
-export function explain(sockets: readonly Piece[][], base: number, start: State, end: Ending, copies: readonly Copy[]): void {
+export function explain(
+  sockets: readonly Piece[][],
+  base: number,
+  start: State,
+  end: Ending,
+  copies: readonly Copy[],
+): void {
   const pieces = sockets.flatMap((socket, index) => socket.map((piece, order) => ({ piece, socket: index, order })))
   type Placed = (typeof pieces)[number]
   const states: State[] = []
@@ -52,7 +58,8 @@ export function explain(sockets: readonly Piece[][], base: number, start: State,
   }
 
   const step = (tip: number): boolean => {
-    if (tip === end.tip) return settles(tip)
+    if (tip >= end.tip && settles(tip)) return true
+    if (tip >= end.tip && end.state) return false
     const before = states[tip] as State
     let why = `nothing explains commit ${tip + 1}, after ${before.text}`
     for (const candidate of pieces) {
@@ -62,7 +69,8 @@ export function explain(sockets: readonly Piece[][], base: number, start: State,
         const { next, writes } = run(piece, before)
         if (writes === "no") continue
         placed.set(piece, candidate)
-        states[tip + 1] = next
+        states.length = tip + 1
+        states.push(next)
         if (step(tip + 1)) return true
         placed.delete(piece)
       } catch (error) {
@@ -75,14 +83,16 @@ export function explain(sockets: readonly Piece[][], base: number, start: State,
 
   const settles = (tip: number): boolean => {
     const last = states[tip] as State
-    if (end.state && end.state.text !== last.text) return fail(tip, `the end is ${end.state.text}, expected ${last.text}`)
+    if (end.state && end.state.text !== last.text)
+      return fail(tip, `the end is ${end.state.text}, expected ${last.text}`)
     for (const copy of copies) {
       const expected = states[copy.tip]?.text ?? "nothing"
-      if (copy.state.text !== expected) return fail(tip, `the copy at ${copy.tip} is ${copy.state.text}, expected ${expected}`)
+      if (copy.state.text !== expected)
+        return fail(tip, `the copy at ${copy.tip} is ${copy.state.text}, expected ${expected}`)
     }
     for (const { piece } of pieces) {
       if (placed.has(piece)) continue
-      const why = whyNotWithoutCommit(piece, states, end.tip)
+      const why = whyNotWithoutCommit(piece, states, tip)
       if (why !== undefined) return fail(tip, why)
     }
     return true
@@ -146,7 +156,8 @@ function whyNotWithoutCommit(piece: Piece, states: readonly State[], last: numbe
   if (piece.kind === "interactive") {
     if (told === undefined) return undefined
     const { commit } = piece
-    if (commit?.tip !== undefined && commit.tip !== told) return `the transaction of ${told} committed at ${commit.tip}, which another did`
+    if (commit?.tip !== undefined && commit.tip !== told)
+      return `the transaction of ${told} committed at ${commit.tip}, which another did`
   } else if (fateOf(piece.record) === "skipped") return undefined
   const from = told ?? piece.floor
   const to = told ?? (piece.kind === "alone" ? Math.min(piece.ceiling, last) : last)

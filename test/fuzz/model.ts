@@ -39,8 +39,15 @@ export class State {
 
   /** The same text for the same content. */
   get text(): string {
-    const sorted = <T extends readonly unknown[]>(rows: Iterable<T>) => [...rows].sort((a, b) => Number(a[0]) - Number(b[0]))
-    return show([sorted(this.t), sorted(this.c), [...this.p].sort((a, b) => Number(a - b)), this.x ?? null, this.version])
+    const sorted = <T extends readonly unknown[]>(rows: Iterable<T>) =>
+      [...rows].sort((a, b) => Number(a[0]) - Number(b[0]))
+    return show([
+      sorted(this.t),
+      sorted(this.c),
+      [...this.p].sort((a, b) => Number(a - b)),
+      this.x ?? null,
+      this.version,
+    ])
   }
 }
 
@@ -123,7 +130,10 @@ export class Context {
         return this.#inserted(BigInt(this.state.x))
       case "readX":
         if (this.state.x === undefined) return failure("SQLITE_ERROR")
-        return answer(["rowid", "a"], Array.from({ length: this.state.x }, (_, i) => [BigInt(i + 1), 7n]))
+        return answer(
+          ["rowid", "a"],
+          Array.from({ length: this.state.x }, (_, i) => [BigInt(i + 1), 7n]),
+        )
       case "addParent":
         if (this.state.p.has(BigInt(op.id))) return failure("SQLITE_CONSTRAINT_PRIMARYKEY")
         this.state.p.add(BigInt(op.id))

@@ -5,7 +5,12 @@ export type Clause = "" | "OR IGNORE" | "OR REPLACE" | "OR FAIL" | "OR ABORT" | 
 
 /** One statement, as data, so that a model can run it as well. */
 export type Op =
-  | { readonly op: "insert"; readonly clause: Clause; readonly rows: readonly [number | null, Given][]; readonly returning: boolean }
+  | {
+      readonly op: "insert"
+      readonly clause: Clause
+      readonly rows: readonly [number | null, Given][]
+      readonly returning: boolean
+    }
   | { readonly op: "upsert"; readonly k: number; readonly v: Given }
   | { readonly op: "update"; readonly lo: number; readonly hi: number; readonly v: Given; readonly returning: boolean }
   | { readonly op: "remove"; readonly lo: number; readonly hi: number; readonly returning: boolean }
@@ -132,9 +137,14 @@ const write: fc.Arbitrary<Op> = fc.oneof(
   fc.tuple(key, cell).map(([k, v]) => ({ op: "upsert", k, v }) as const),
   {
     weight: 2,
-    arbitrary: fc.tuple(range, cell, fc.boolean()).map(([at, v, returning]) => ({ op: "update", ...at, v, returning }) as const),
+    arbitrary: fc
+      .tuple(range, cell, fc.boolean())
+      .map(([at, v, returning]) => ({ op: "update", ...at, v, returning }) as const),
   },
-  { weight: 2, arbitrary: fc.tuple(range, fc.boolean()).map(([at, returning]) => ({ op: "remove", ...at, returning }) as const) },
+  {
+    weight: 2,
+    arbitrary: fc.tuple(range, fc.boolean()).map(([at, returning]) => ({ op: "remove", ...at, returning }) as const),
+  },
   fc.boolean().map((ifNotExists) => ({ op: "create", ifNotExists }) as const),
   fc.constantFrom<Op[]>({ op: "drop" }, { op: "fill" }, { op: "fill" }),
   {

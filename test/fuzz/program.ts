@@ -43,7 +43,10 @@ const clientAction: fc.Arbitrary<Action> = fc.oneof(
       .tuple(socket, fc.nat(5), fc.constantFrom(0, 1, 2, 7, 0xffff_ffff))
       .map(([socket, which, batches]) => ({ do: "credit", socket, which, batches }) as const),
   },
-  { weight: 2, arbitrary: fc.tuple(socket, fc.nat(5)).map(([socket, which]) => ({ do: "cancel", socket, which }) as const) },
+  {
+    weight: 2,
+    arbitrary: fc.tuple(socket, fc.nat(5)).map(([socket, which]) => ({ do: "cancel", socket, which }) as const),
+  },
   { weight: 1, arbitrary: socket.map((socket) => ({ do: "close", socket }) as const) },
   { weight: 6, arbitrary: fc.constant({ do: "settle" } as const) },
 )
@@ -55,8 +58,47 @@ const anyAction: fc.Arbitrary<Action> = fc.oneof(
     // Short of every limit, beyond the wait for the turn, beyond idleness, and beyond everything.
     arbitrary: fc.constantFrom(100, 1_500, 4_500, 12_000, 40_000).map((ms) => ({ do: "advance", ms }) as const),
   },
-  { weight: 1, arbitrary: fc.constantFrom<Action[]>({ do: "dump" }, { do: "dump" }, { do: "delete" }, { do: "restart" }) },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom<Action[]>({ do: "dump" }, { do: "dump" }, { do: "delete" }, { do: "restart" }),
+  },
 )
+
+/** A whole transaction of one socket; what others do may come in between. */
+const transaction: fc.Arbitrary<Action[]> = fc
+  .record({
+    socket,
+    inside: fc.array(
+      fc.oneof(
+        {
+          weight: 4,
+          arbitrary: fc.tuple(fc.constantFrom("exec", "query"), anyOp).map(([kind, op]) => ({ kind, op }) as Work),
+        },
+        { weight: 1, arbitrary: fc.array(batchOp, { maxLength: 3 }).map((ops) => ({ kind: "batch", ops }) as const) },
+      ),
+      { maxLength: 6 },
+    ),
+    end: fc.constantFrom<Work[]>({ kind: "commit" }, { kind: "commit" }, { kind: "rollback" }),
+    between: fc.option(fc.nat(7)),
+    other: request,
+  })
+  .map(({ socket, inside, end, between, other }) => {
+    const works: Work[] = [{ kind: "begin" }, ...inside, end]
+    const actions: Action[] = works.map((work) => ({ do: "request", socket, work }))
+    if (between !== null) actions.splice(between, 0, other)
+    return actions
+  })
+
+const actionsOf = (action: fc.Arbitrary<Action>, maxLength: number): fc.Arbitrary<Action[]> =>
+  fc
+    .array(
+      fc.oneof({ weight: 12, arbitrary: action.map((action) => [action]) }, { weight: 1, arbitrary: transaction }),
+      {
+        maxLength,
+        size: "max",
+      },
+    )
+    .map((phrases) => phrases.flat())
 
 const settings = {
   initialCredit: fc.integer({ min: 1, max: 4 }),
@@ -66,17 +108,17 @@ const settings = {
 
 export const anyProgram: fc.Arbitrary<Program> = fc.record({
   ...settings,
-  actions: fc.array(anyAction, { maxLength: 45, size: "max" }),
+  actions: actionsOf(anyAction, 45),
 })
 
 /** Programs of clients alone, for stories in which the power goes: now and then there is rest enough for a checkpoint. */
 export const clientProgram: fc.Arbitrary<Program> = fc.record({
   ...settings,
-  actions: fc.array(
+  actions: actionsOf(
     fc.oneof(
       { weight: 15, arbitrary: clientAction },
       { weight: 1, arbitrary: fc.constant({ do: "advance", ms: 1_500 } as const) },
     ),
-    { maxLength: 30, size: "max" },
+    30,
   ),
 })

@@ -32,7 +32,9 @@ export interface RequestRecord {
 }
 
 /** Something a socket did, in the order of its frames. */
-export type Step = { readonly request: RequestRecord } | { readonly creditAt: number; readonly to: RequestRecord | undefined }
+export type Step =
+  | { readonly request: RequestRecord }
+  | { readonly creditAt: number; readonly to: RequestRecord | undefined }
 
 export const isStream = ({ work }: RequestRecord): boolean => work.kind === "query" || work.kind === "batch"
 

@@ -86,7 +86,9 @@ export class Stage {
     this.#service = await startService(this.#engine, this.#storage, this.#program)
     const again = await this.look()
     if (again.tip !== ending.tip || again.state?.text !== ending.state?.text) {
-      throw new Mismatch(`after a restart ${again.tip} ${again.state?.text}, before ${ending.tip} ${ending.state?.text}`)
+      throw new Mismatch(
+        `after a restart ${again.tip} ${again.state?.text}, before ${ending.tip} ${ending.state?.text}`,
+      )
     }
     await this.#service.service.close()
     return ending
@@ -134,7 +136,9 @@ export class Stage {
       if (record.wasCanceled) throw new Mismatch(`${describe(record)} was cancelled and is still live`)
       const isStarted = record.parts.length > 0
       if (isStarted && isStream(record) && record.batches < record.credit) {
-        throw new Mismatch(`${describe(record)} stands still after ${record.batches} batches with credit for ${record.credit}`)
+        throw new Mismatch(
+          `${describe(record)} stands still after ${record.batches} batches with credit for ${record.credit}`,
+        )
       }
     }
   }
@@ -236,7 +240,8 @@ export class Stage {
     for (const { closeCode, helloTip, watched } of open) {
       if (closeCode !== 1008) throw new Mismatch(`a socket of a deleted database closed with ${closeCode}`)
       const [left] = watched.monitor.live
-      if (helloTip !== undefined && left !== undefined) throw new Mismatch(`request ${left} of a deleted database got no last frame`)
+      if (helloTip !== undefined && left !== undefined)
+        throw new Mismatch(`request ${left} of a deleted database got no last frame`)
     }
     this.#explain({ tip: this.#knowledge.tip, state: undefined }, /^not_found$/)
     await this.#create()
@@ -272,7 +277,8 @@ export class Stage {
 
   #explain(ending: Ending, gone: RegExp | undefined): void {
     for (const { helloTip } of this.#players) {
-      if (helloTip !== undefined && helloTip > ending.tip) throw new Mismatch(`a HelloOk told tip ${helloTip} of ${ending.tip}`)
+      if (helloTip !== undefined && helloTip > ending.tip)
+        throw new Mismatch(`a HelloOk told tip ${helloTip} of ${ending.tip}`)
     }
     const sockets = this.#players.map(({ steps, helloTip }) => walk(steps, helloTip ?? 0, { ...times, gone }))
     explain(sockets, this.#base.tip, this.#base.state, ending, this.#copies)

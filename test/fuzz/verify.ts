@@ -1,7 +1,7 @@
 import { Context, type Outcome, type Scope, show, type Writes } from "./model.ts"
 import type { Op } from "./ops.ts"
-import { Finding } from "./runs.ts"
 import { describe, type Part, type RequestRecord } from "./request-record.ts"
+import { Finding } from "./runs.ts"
 
 /** How an answer stands to what its request did. */
 export type Fate =
@@ -82,7 +82,10 @@ function verifyBatch(record: RequestRecord, ops: readonly Op[], context: Context
   context.state.assign(inner.state)
   context.lastRowid = inner.lastRowid
   const all = outcomes.map(({ writes }) => writes)
-  return { rollsBack: false, writes: all.find((writes) => writes === "yes") ?? all.find((writes) => writes === "perhaps") ?? "no" }
+  return {
+    rollsBack: false,
+    writes: all.find((writes) => writes === "yes") ?? all.find((writes) => writes === "perhaps") ?? "no",
+  }
 }
 
 function compareError(record: RequestRecord, fate: Fate, expected: string | undefined, prefix = ""): void {
@@ -90,10 +93,13 @@ function compareError(record: RequestRecord, fate: Fate, expected: string | unde
   const got = fate === "answered" ? record.error?.code : undefined
   if (fate === "unknown") return
   if (got !== expected) {
-    throw new Mismatch(`${describe(record)} gave ${got ?? "no error"} (${record.error?.message}), expected ${expected ?? "none"}`)
+    throw new Mismatch(
+      `${describe(record)} gave ${got ?? "no error"} (${record.error?.message}), expected ${expected ?? "none"}`,
+    )
   }
   const named = /^statement \d+: |^/.exec(record.error?.message ?? "")?.[0]
-  if (got !== undefined && named !== prefix) throw new Mismatch(`${describe(record)} names "${named}", expected "${prefix}"`)
+  if (got !== undefined && named !== prefix)
+    throw new Mismatch(`${describe(record)} names "${named}", expected "${prefix}"`)
 }
 
 function compareExec(record: RequestRecord, part: Part | undefined, expected: Outcome): void {

@@ -4,9 +4,9 @@ import { expect, test } from "@playwright/test"
 import fc from "fast-check"
 import { macrotask } from "../../../src/link/macrotask.ts"
 import { MemoryStorage } from "../../../src/storage/memory.ts"
-import { WirePeer } from "../../fixtures/wire-peer.ts"
 import { startEngine } from "../../fixtures/engine.ts"
 import { OracleClientMessage } from "../../fixtures/oracle.ts"
+import { WirePeer } from "../../fixtures/wire-peer.ts"
 import { type Event, life } from "../../fuzz/frames.ts"
 import { FuzzService, type Watched } from "../../fuzz/fuzz-service.ts"
 import { check, timeFor, within } from "../../fuzz/runs.ts"
@@ -45,8 +45,10 @@ async function start() {
 
 type Stage = Awaited<ReturnType<typeof start>>
 
-const client = (requestId: number, message: NonNullable<ConstructorParameters<typeof OracleClientMessage>[0]>["message"]) =>
-  new Uint8Array(new OracleClientMessage({ requestId, ...(message && { message }) }).toBinary())
+const client = (
+  requestId: number,
+  message: NonNullable<ConstructorParameters<typeof OracleClientMessage>[0]>["message"],
+) => new Uint8Array(new OracleClientMessage({ requestId, ...(message && { message }) }).toBinary())
 
 async function live({ at, databaseId }: Stage, events: readonly Event[]): Promise<Watched> {
   const socket = at.socket()

@@ -64,14 +64,13 @@ test("a trigger sees its own statement's counters, and nothing of another socket
   await using db = await start()
   const { a, b } = db
   const body = "INSERT INTO log VALUES(last_insert_rowid(), changes(), total_changes());"
-  await a.exec(`CREATE TRIGGER first BEFORE INSERT ON t BEGIN ${body} END`)
-  await a.exec(`CREATE TRIGGER last AFTER INSERT ON t BEGIN ${body} END`)
+  await a.exec(`CREATE TRIGGER g AFTER INSERT ON t BEGIN ${body} ${body} END`)
   await a.exec("CREATE TABLE other(y)")
   await a.exec("INSERT INTO other VALUES(1), (2), (3), (4), (5)")
   await b.exec("INSERT INTO t(id, x) VALUES(40, 'a')")
   expect((await b.query("SELECT * FROM log")).rows).toEqual([
-    [0n, 0n, 0n],
-    [40n, 1n, 1n],
+    [40n, 0n, 0n],
+    [1n, 1n, 1n],
   ])
 })
 

@@ -69,7 +69,7 @@ const readable = [
 /** Those that work inside a transaction only. */
 const local = ["defer_foreign_keys", "recursive_triggers"]
 
-/** What `PRAGMA pragma_list` of this build answers. */
+/** Every pragma that SQLite has, those of other builds too. */
 const all = [
   ...["analysis_limit", "application_id", "auto_vacuum", "automatic_index", "busy_timeout", "cache_size"],
   ...["cache_spill", "case_sensitive_like", "cell_size_check", "checkpoint_fullfsync", "collation_list"],
@@ -134,10 +134,10 @@ test("VACUUM works outside a transaction, also beside a stream that is half read
   await peer.batch("CREATE TABLE t(x)", "INSERT INTO t VALUES(1),(2),(3),(4),(5),(6)")
   const stream = other.request({ case: "query", value: { sql: "SELECT x FROM t" } }, { credits: [] })
   await settle(other)
-  expect((await peer.exec("VACUUM")).execs[0]).toMatchObject({ rowsAffected: 0n, lastInsertId: 0n, tip: 3n })
-  expect(await peer.query("vacuum main")).toMatchObject({ kinds: ["columns", "done"], done: { tip: 4n } })
+  expect((await peer.exec("VACUUM")).execs[0]).toMatchObject({ rowsAffected: 0n, lastInsertId: 0n, tip: 2n })
+  expect(await peer.query("vacuum main")).toMatchObject({ kinds: ["columns", "done"], done: { tip: 3n } })
   other.credit(stream.id, 10)
-  expect((await stream.answer).done).toMatchObject({ totalRows: 6n, tip: 2n })
+  expect((await stream.answer).done).toMatchObject({ totalRows: 6n, tip: 1n })
   await peer.begin()
   expect((await peer.exec("VACUUM")).error?.message).toBe("cannot VACUUM from within a transaction")
   expect((await peer.commit()).error).toBeUndefined()
@@ -163,7 +163,7 @@ test("FTS5 and RTREE work on every path, on sockets that never saw them before",
   expect(batch.rows).toEqual([["one"], ["two"], [1n]])
   const other = await at.connect()
   expect((await other.query("SELECT rowid FROM f('cats')")).rows).toEqual([[2n]])
-  expect((await other.query("INSERT INTO f VALUES('three', 'birds') RETURNING rowid")).rows).toEqual([[3n]])
+  expect((await other.query("INSERT INTO f VALUES('three', 'birds') RETURNING title")).rows).toEqual([["three"]])
   await other.begin()
   await other.exec("DELETE FROM r WHERE id = 1")
   expect((await other.query("SELECT id FROM r")).rows).toEqual([[2n]])
