@@ -56,7 +56,10 @@ export class Monitor {
 
   /** A frame arrives, and `deliver` gives it to the server. */
   received(frame: Uint8Array, deliver: () => void): void {
-    if (this.closed) return deliver()
+    if (this.closed) {
+      deliver()
+      return
+    }
     const { message, code } = this.#judge(frame)
     const { requestId = 0, message: body } = message ?? {}
     const isTaken = body ? this.#accept(requestId, body) : "no"
