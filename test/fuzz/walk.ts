@@ -109,7 +109,8 @@ export function walk(steps: readonly Step[], helloTip: number, limits: WalkOptio
     if (!open) {
       if (kind === "begin") {
         if (record.error && !perhapsAborted) expect(record, "unavailable")
-        if (!record.error) {
+        const isUnknown = fateOf(record) === "unknown"
+        if (!record.error || isUnknown) {
           const begun = [record.sentAt, record.endedAt ?? record.sentAt] as const
           open = {
             kind: "interactive",
@@ -122,7 +123,7 @@ export function walk(steps: readonly Step[], helloTip: number, limits: WalkOptio
           }
           learn(record)
           pieces.push(open)
-          perhapsAlone ||= record.endedAt === undefined && record.wasCanceled
+          perhapsAlone ||= isUnknown && (record.wasCanceled || record.error !== undefined)
         }
       } else if (kind === "commit" || kind === "rollback") {
         if (!perhapsAborted) expect(record, "failed_precondition")

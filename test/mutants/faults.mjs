@@ -68,18 +68,6 @@ export const faults = [
   // Tips, durability
   fault("the tip is one too high", "sqlite/tip.ts", "return this.#base + ((", "return 1 + this.#base + (("),
   fault("recovery counts commits twice", "sqlite/tip.ts", "sameWal ? record.mxFrame : 0", "0"),
-  fault(
-    "the record of the tip is not flushed after",
-    "sqlite/tip.ts",
-    "    this.#wal.flush()\n    this.#durable = tip\n",
-    "    this.#durable = tip\n",
-  ),
-  fault(
-    "what was recovered is not flushed",
-    "sqlite/tip.ts",
-    "    wal.flush()\n    this.#durable = this.#base",
-    "    this.#durable = this.#base",
-  ),
   fault("both records in one slot", "sqlite/meta.ts", "record.seq % 2", "0"),
   fault(
     "the tip is not recorded before a checkpoint",
@@ -172,12 +160,6 @@ export const faults = [
     "server/executor.ts",
     "      } finally {\n        this.#open.turn.release()\n      }",
     "      } finally {\n        if (this.#closed) this.#open.turn.release()\n      }",
-  ),
-  fault(
-    "a failed begin keeps the turn",
-    "server/transaction.ts",
-    "      this.#open.turn.release()\n      throw error",
-    "      throw error",
   ),
   fault(
     "the turn goes to the last in line",
@@ -371,8 +353,8 @@ export const faults = [
   fault(
     "waiting for credit is running",
     "sqlite/interrupt.ts",
-    "    this.#run = undefined\n  }",
-    "    if (this.#run?.limitMs === 0) this.#run = undefined\n  }",
+    "    this.#startedAt = performance.now()\n",
+    "    if (this.#startedAt === 0) this.#startedAt = performance.now()\n",
   ),
 
   // SQL surface

@@ -10,7 +10,7 @@ import { inRoot } from "./paths.mjs"
  * `npm run mutants [-- words of names]`: puts one deliberate fault after another into a copy of the sources, runs the
  * suites of Node until the first test fails, and tells which. A fault that no test notices is a test that is missing.
  */
-const stages = [["test/unit/server", "test/unit/wire"], ["test/unit/sqlite"], ["test/unit/fuzz"]]
+const stages = [["test/unit/server", "test/unit/wire", "test/unit/link"], ["test/unit/sqlite"], ["test/unit/fuzz"]]
 /** A fault may well make a test hang. */
 const stageMs = 300_000
 
@@ -91,7 +91,8 @@ function runStage(suites) {
       const first = named
         ? `${named[1]?.replace("test/unit/", "")}: ${named[2]}`
         : output.trim().split("\n").slice(-3).join(" ")
-      resolve(late ? `a hang of ${stageMs / 1000} s` : first)
+      const seed = /\{ seed: .*? \}/.exec(output)?.[0] ?? ""
+      resolve(late ? `a hang of ${stageMs / 1000} s` : `${first} ${seed}`.trim())
     })
   })
 }

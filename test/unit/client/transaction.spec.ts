@@ -182,8 +182,12 @@ for (const [name, open] of Object.entries({ "one link": onOneLink, "many links":
 
     test("a stop ends fn's transaction without waiting for fn", async () => {
       const { db, texts } = await open()
-      const never = new Promise<void>(() => {})
-      expect(await failure(db.transaction(() => never, { timeoutMs: 20 }))).toMatchObject({ code: "deadline_exceeded" })
+      const abort = new AbortController()
+      const fn = () => {
+        setTimeout(() => abort.abort())
+        return new Promise<void>(() => {})
+      }
+      expect(await failure(db.transaction(fn, { signal: abort.signal }))).toMatchObject({ code: "canceled" })
       expect(texts()).toEqual(["begin", "rollback"])
       await db.exec("after")
       await db.close()

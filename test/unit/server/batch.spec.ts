@@ -153,6 +153,13 @@ test("what a batch returns is bounded: above, nothing is applied", async () => {
   expect((await peer.query("SELECT count(*) FROM t")).rows).toEqual([[0n]])
 })
 
+test("a statement of a batch that returns without end is stopped by that bound, long before its time is up", async () => {
+  await using at = await TestService.start({ captureBytes: 10_000, statementMs: 5_000 })
+  const peer = await at.connect()
+  const endless = "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c) SELECT i FROM c"
+  expect((await peer.batch("SELECT 1", endless)).error?.code).toBe("resource_exhausted")
+})
+
 test("a batch takes the write turn as any write does", async () => {
   await using at = await TestService.start({ writeWaitMs: 150 })
   const [a, b] = [await at.connect(), await at.connect()]

@@ -56,8 +56,10 @@ test("at its begin a transaction knows nothing of what any socket changed before
     ])
   }
   await b.begin()
-  const ignored = await b.exec("INSERT OR IGNORE INTO t(x) VALUES('a')")
-  expect(ignored.execs[0]).toMatchObject({ rowsAffected: 0n, lastInsertId: 0n })
+  const ignore = "INSERT OR IGNORE INTO t(x) VALUES('a')"
+  expect((await b.exec(ignore)).execs[0]).toMatchObject({ rowsAffected: 0n, lastInsertId: 0n })
+  expect((await b.exec("INSERT INTO t(x) VALUES('f')")).execs[0]).toMatchObject({ rowsAffected: 1n, lastInsertId: 73n })
+  expect((await b.exec(ignore)).execs[0]).toMatchObject({ rowsAffected: 0n, lastInsertId: 0n })
 })
 
 test("a trigger sees its own statement's counters, and nothing of another socket's", async () => {

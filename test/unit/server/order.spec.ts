@@ -1,6 +1,6 @@
 import { expect, test } from "@playwright/test"
 import { TestService } from "../../fixtures/service.ts"
-import { settle, type WirePeer } from "../../fixtures/wire-peer.ts"
+import { type Answer, settle, type WirePeer } from "../../fixtures/wire-peer.ts"
 import { HandClock } from "../../fuzz/hand-clock.ts"
 
 const insert = (x: number) => `INSERT INTO t VALUES(${x})`
@@ -100,6 +100,51 @@ test("by default the write turn is waited for 4 seconds, by a waiting request's 
   expect((await peer.exec("SELECT * FROM t")).error).toBeUndefined()
 })
 
+test("the write turn goes round in arrival order among sockets, whatever each of them asks", async () => {
+  await using db = await start()
+  const { at, peer, other } = db
+  const sockets = [peer, await at.connect(), await at.connect(), await at.connect()] as const
+  const asked: ((socket: WirePeer, x: number) => Promise<Answer>)[] = [
+    (socket, x) => socket.exec(insert(x)),
+    (socket, x) => socket.batch(insert(x)),
+    (socket) => socket.begin(),
+    (socket, x) => socket.query(`${insert(x)} RETURNING x`),
+  ]
+  await other.begin()
+  const answers: Promise<Answer>[] = []
+  for (const [i, ask] of asked.entries()) {
+    answers.push(ask(sockets[i] as WirePeer, i))
+    await settle(sockets[i] as WirePeer)
+  }
+  await other.rollback()
+  // The transaction began after the two before it, and the one behind it waits for its end.
+  const [first, second, begun] = await Promise.all(answers.slice(0, 3))
+  expect([first?.execs[0]?.tip, second?.done?.tip, begun?.execs[0]?.tip]).toEqual([2n, 3n, 3n])
+  await sockets[2].exec(insert(2))
+  await sockets[2].commit()
+  expect((await answers[3])?.done?.tip).toBe(5n)
+  expect((await peer.query("SELECT x FROM t ORDER BY rowid")).rows).toEqual([[0n], [1n], [2n], [3n]])
+})
+
+test("what is still queued when a socket is lost never runs, though those before it did", async () => {
+  await using db = await start()
+  const { at, other } = db
+  const lost = await at.connect()
+  await other.begin()
+  // Each takes about a millisecond, so that the worker goes back to its event loop many times.
+  const sql =
+    "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM c LIMIT 3000) INSERT INTO t SELECT count(*) FROM c"
+  const requests = 300
+  for (let i = 0; i < requests; i++) void lost.exec(sql)
+  await settle(lost)
+  const released = other.rollback()
+  lost.link.close()
+  await released
+  await settle(other)
+  const { rows } = await other.query("SELECT count(*) FROM t")
+  expect(Number(rows[0]?.[0])).toBeLessThan(requests)
+})
+
 test("waiting for the turn is no running time, and no time of the transaction that follows", async () => {
   await using db = await start({ statementMs: 200, txIdleMs: 400, txTotalMs: 60_000 })
   const { at, peer, other } = db
@@ -131,4 +176,18 @@ test("a socket that is lost while it waits for the turn leaves its place, and th
     await other.rollback()
     expect((await peer.exec("DELETE FROM t")).execs[0]?.rowsAffected).toBe(0n)
   }
+})
+
+test("a transaction is not idle while the worker is busy: what is queued is read before it is judged", async () => {
+  await using db = await start({ txIdleMs: 300 })
+  const { peer } = db
+  await peer.begin()
+  for (let round = 0; round < 3; round++) {
+    const write = peer.exec(insert(round))
+    const until = performance.now() + 500
+    while (performance.now() < until) {}
+    expect((await write).error).toBeUndefined()
+  }
+  expect((await peer.commit()).error).toBeUndefined()
+  expect((await peer.query("SELECT count(*) FROM t")).rows).toEqual([[3n]])
 })

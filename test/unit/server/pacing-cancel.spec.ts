@@ -224,3 +224,21 @@ test("the running limit ends a statement with deadline_exceeded, and waiting for
   peer.credit(slow.id, 10)
   expect((await slow.answer).done?.totalRows).toBe(10n)
 })
+
+test("the id of a queued request that was cancelled is free at once, and the next request of that id runs", async () => {
+  await using at = await TestService.start()
+  const [peer, other] = [await at.connect(), await at.connect()]
+  await peer.exec("CREATE TABLE t(x)")
+  await other.begin()
+  void peer.exec("INSERT INTO t VALUES(1)")
+  const insert = (x: number) =>
+    peer.request({ case: "exec", value: { sql: `INSERT INTO t VALUES(${x})` } }, {}, 50).answer
+  const canceled = insert(2)
+  peer.cancel(50)
+  expect((await canceled).error?.code).toBe("canceled")
+  const again = insert(3)
+  await peer.ping()
+  await other.rollback()
+  expect((await again).error).toBeUndefined()
+  expect((await peer.query("SELECT x FROM t ORDER BY x")).rows).toEqual([[1n], [3n]])
+})
