@@ -1,13 +1,10 @@
-import { readFileSync } from "node:fs"
 import { expect, test } from "@playwright/test"
-import { examplesOf, SampleProject } from "../fixtures/sample-project.ts"
-import { inRoot } from "../tools/paths.mjs"
+import { dependencies, examplesOf, SampleProject } from "../fixtures/sample-project.ts"
 
 /** `all` installs everything from the registry, as a user would; else the packages of this repository are lent. */
 const all = process.env["AGENTDB_SAMPLE"] === "all"
 
 const examples = examplesOf("src/testing/README.md")
-const dependencies = Object.keys(JSON.parse(readFileSync(inRoot("package.json"), "utf8")).dependencies)
 
 /** What the page's last example shows, which has no test in it. */
 const alone = `import { expect, test } from "@playwright/test"
@@ -20,7 +17,7 @@ test("the examples of how to test an agent run as they are written, over the pac
   test.setTimeout(all ? 600_000 : 180_000)
   using project = await SampleProject.create(examples)
   const tarball = await project.pack()
-  if (!all) await project.link(tarball, [...dependencies, "@playwright/test", "vite"])
+  if (!all) await project.link(tarball, [...dependencies(), "@playwright/test", "vite"])
   project.write("tests/alone.spec.js", alone)
   const withBrowser = project.useBrowser()
 
