@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { bundleNodeWorker, bundleWorker } from "./bundle-workers.mjs"
 import { bundlePage } from "./bundle-page.mjs"
+import { bundleNodeWorker, bundleWorker } from "./bundle-workers.mjs"
 import { hashOf } from "./inputs.mjs"
 import { cache, inRoot } from "./paths.mjs"
 import { runModule } from "./run.mjs"

@@ -6,6 +6,7 @@ import { runModule } from "./run.mjs"
 ensureInstalled()
 const { checkGenerated } = await import("./check-generated.mjs")
 const { checkExports } = await import("./check-exports.mjs")
+const { checkPackaging } = await import("./check-packaging.mjs")
 
 /** @type {Record<string, () => boolean | Promise<boolean>>} */
 const steps = {
@@ -15,6 +16,7 @@ const steps = {
   "src/gen is what proto/ generates": checkGenerated,
   "the lock file names no registry": () => !readFileSync(inRoot("package-lock.json"), "utf8").includes('"resolved"'),
   "entries of the package": checkExports,
+  "publint and types of the packed package": checkPackaging,
 }
 
 const failed = []
