@@ -7,6 +7,15 @@ export { type Param, type Real, real, type Value } from "../wire/values.ts"
 export { connect } from "./connection.ts"
 export type { CreatedDatabase, CreateOptions, DatabasePage, Dump, ListOptions } from "./management.ts"
 export { AgentDBServiceClient } from "./service-client.ts"
+export type {
+  EarlierPush,
+  PushProgress,
+  SinkOptions,
+  SinkResult,
+  SnapshotFile,
+  SnapshotSink,
+  SnapshotSource,
+} from "./snapshot-sink.ts"
 export { splitStatements } from "./split-statements.ts"
 export { type SqlPart, type SqlStatement, sql } from "./sql.ts"
 export type { Status } from "./status.ts"

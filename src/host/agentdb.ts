@@ -1,4 +1,4 @@
-import { proxy, type Remote } from "comlink"
+import { proxy, type Remote, transfer } from "comlink"
 import {
   type Connection,
   type CreatedDatabase,
@@ -13,8 +13,9 @@ import {
 } from "../client/index.ts"
 import { CloseCode } from "../link/link.ts"
 import { PortLink } from "../link/port-link.ts"
+import type { HeldDump } from "../server/dumps.ts"
 import { AgentDBError } from "../wire/errors.ts"
-import type { Control, Outcome } from "./control.ts"
+import type { Control, OnProgress, Outcome } from "./control.ts"
 import { publishDump } from "./dump-urls.ts"
 import type { Membership } from "./membership.ts"
 import type { Lease } from "./registry.ts"
@@ -91,6 +92,25 @@ export class AgentDB extends EventTarget implements AsyncDisposable {
    */
   dumpDatabase(id: string): Promise<Dump> {
     return this.#manage((control, key) => control.dump(key, id, proxy(asPublish(publishDump))))
+  }
+
+  /**
+   * A consistent copy as a file on disk, with its SHA-256. Whoever asks for it releases it; it goes with this handle
+   * and with the worker at the latest.
+   * @internal
+   */
+  async holdDump(id: string, onProgress: OnProgress): Promise<HeldDump & { release(): void }> {
+    const { port1, port2 } = new MessageChannel()
+    const { owner } = this.#parts.membership
+    const progress = proxy(onProgress)
+    const dump = await this.#manage((control, key) => control.hold(owner, key, id, transfer(port2, [port2]), progress))
+    return {
+      ...dump,
+      release: () => {
+        port1.postMessage("end")
+        port1.close()
+      },
+    }
   }
 
   /** Rejects with `unimplemented`: this version can't take a file in. */

@@ -1,11 +1,14 @@
 import { type Remote, releaseProxy } from "comlink"
-import type { Dump, Publish } from "../server/dumps.ts"
+import type { Dump, HeldDump, Publish } from "../server/dumps.ts"
 import type { Created, CreateOptions, ListOptions, Page } from "../server/management.ts"
 import type { TwirpRequest, TwirpResponse } from "../server/twirp.ts"
 import type { DatabaseInfo } from "../wire/database-info.ts"
 import { AgentDBError } from "../wire/errors.ts"
 import type { Limits } from "../wire/limits.ts"
 import type { StorageChoice } from "./types.ts"
+
+/** Bytes of a copy that is being made. */
+export type OnProgress = (doneBytes: number, totalBytes: number) => void
 
 /** What a control call answers: a thrown error would lose its code on the way. */
 export type Outcome<T> = { readonly ok: T } | { readonly error: { readonly code: string; readonly message: string } }
@@ -50,6 +53,8 @@ export interface Control {
   delete(apiKey: string, id: string): Promise<Outcome<void>>
   /** `publish` makes the URL in the page, since one that the worker makes dies with it. */
   dump(apiKey: string, id: string, publish: Publish): Promise<Outcome<Dump>>
+  /** A copy with its SHA-256, erased when `end` gets a message or falls with its owner. */
+  hold(owner: string, apiKey: string, id: string, end: MessagePort, onProgress: OnProgress): Promise<Outcome<HeldDump>>
   twirp(request: TwirpRequest, publish: Publish): Promise<Outcome<TwirpResponse>>
   /** Ends every socket with 1001 and closes every database cleanly. */
   close(): Promise<Outcome<void>>
@@ -70,10 +75,10 @@ export function unwrap<T>(outcome: Outcome<T>): T {
 }
 
 /** Runs `work` with a callback of the page, then lets its port go at once instead of when it is collected. */
-export async function borrowing<T>(publish: Publish, work: () => Promise<T>): Promise<T> {
+export async function borrowing<T>(callback: Publish | OnProgress, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } finally {
-    ;(publish as unknown as Remote<Publish>)[releaseProxy]()
+    ;(callback as unknown as Remote<Publish>)[releaseProxy]()
   }
 }

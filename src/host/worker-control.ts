@@ -1,15 +1,26 @@
 import { Heartbeat } from "../link/heartbeat.ts"
 import { CloseCode } from "../link/link.ts"
 import { PortLink } from "../link/port-link.ts"
-import type { Dump, Publish } from "../server/dumps.ts"
+import type { Dump, HeldDump, Publish } from "../server/dumps.ts"
 import type { Created, CreateOptions, ListOptions, Page } from "../server/management.ts"
 import type { Service } from "../server/service.ts"
 import type { TwirpRequest, TwirpResponse } from "../server/twirp.ts"
 import type { DatabaseInfo } from "../wire/database-info.ts"
 import { AgentDBError } from "../wire/errors.ts"
-import { borrowing, type Control, type Outcome, outcome, type Started, type StartOptions } from "./control.ts"
+import {
+  borrowing,
+  type Control,
+  type OnProgress,
+  type Outcome,
+  outcome,
+  type Started,
+  type StartOptions,
+} from "./control.ts"
 import { Owners } from "./owners.ts"
 import { type RunningService, startService } from "./start-service.ts"
+
+/** Between two messages about a copy that is being made. */
+const progressMs = 100
 
 /** The control plane inside the worker, over the one service that it runs. */
 export class WorkerControl implements Control {
@@ -81,6 +92,33 @@ export class WorkerControl implements Control {
     return outcome(() => borrowing(publish, () => this.#service.management(apiKey).dump(id, publish)))
   }
 
+  hold(
+    owner: string,
+    apiKey: string,
+    id: string,
+    end: MessagePort,
+    onProgress: OnProgress,
+  ): Promise<Outcome<HeldDump>> {
+    return outcome(() =>
+      borrowing(onProgress, async () => {
+        const management = this.#service.management(apiKey)
+        const dump = await management.hold(id, atMostEvery(progressMs, onProgress))
+        const hold = {
+          ended: false,
+          end() {
+            if (hold.ended) return
+            hold.ended = true
+            end.close()
+            void management.eraseHeld(id, dump)
+          },
+        }
+        end.onmessage = hold.end
+        this.#owners.add(owner, hold)
+        return dump
+      }),
+    )
+  }
+
   twirp(request: TwirpRequest, publish: Publish): Promise<Outcome<TwirpResponse>> {
     return outcome(() => borrowing(publish, () => this.#service.twirp(request, publish)))
   }
@@ -94,5 +132,15 @@ export class WorkerControl implements Control {
   get #service(): Service {
     if (!this.#running) throw new AgentDBError("unavailable", "the service has not started")
     return this.#running.service
+  }
+}
+
+/** Calls `tell` now and then; always with the last piece. */
+function atMostEvery(ms: number, tell: OnProgress): OnProgress {
+  let due = 0
+  return (doneBytes, totalBytes) => {
+    if (performance.now() < due && doneBytes < totalBytes) return
+    due = performance.now() + ms
+    tell(doneBytes, totalBytes)
   }
 }

@@ -4,7 +4,7 @@ import type { Limits } from "../wire/limits.ts"
 import type { Catalog } from "./catalog.ts"
 import { type Clock, unixSeconds } from "./clock.ts"
 import { checkDatabaseId } from "./database-id.ts"
-import type { Dump, Dumps, Publish } from "./dumps.ts"
+import type { Dump, Dumps, HeldDump, Publish } from "./dumps.ts"
 import type { Idempotency } from "./idempotency.ts"
 import { decodePageToken, encodePageToken } from "./page-token.ts"
 
@@ -96,6 +96,16 @@ export class Management {
   async dump(id: string, publish: Publish): Promise<Dump> {
     checkDatabaseId(id)
     return this.#dumps.dump(await this.#catalog.find(this.#project, id), publish)
+  }
+
+  /** A copy as a file with its SHA-256. The caller erases it by `eraseHeld`. */
+  async hold(id: string, onProgress: (doneBytes: number, totalBytes: number) => void): Promise<HeldDump> {
+    checkDatabaseId(id)
+    return this.#dumps.hold(await this.#catalog.find(this.#project, id), onProgress)
+  }
+
+  eraseHeld(id: string, { name }: Pick<HeldDump, "name">): Promise<void> {
+    return this.#dumps.erase(this.#project, id, name)
   }
 
   #expiry(ttlSeconds: number | bigint): number {

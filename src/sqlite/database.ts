@@ -2,7 +2,7 @@ import type { DatabaseFiles, SyncFile } from "../storage/storage.ts"
 import { AgentDBError } from "../wire/errors.ts"
 import { Connection } from "./connection.ts"
 import { Rc } from "./constants.ts"
-import { dumpDatabase } from "./dump.ts"
+import { dumpDatabase, type OnPiece } from "./dump.ts"
 import type { Engine } from "./engine.ts"
 import type { RunContext } from "./interrupt.ts"
 import { type MetaAttributes, MetaFile } from "./meta.ts"
@@ -196,14 +196,15 @@ export class Database {
   /**
    * Copies the database as it is at the first step into `into`, about 1 MiB a step; writers go on meanwhile.
    * The copy is not in WAL mode and is flushed at the end. The generator's end releases the snapshot, early or not.
+   * @param onPiece told of each step's bytes, as they are written.
    * @returns the tip of the snapshot and the size of the copy. The tip may be ahead of `durableTip`.
    */
-  *dump(into: SyncFile): Generator<void, { tip: number; bytes: number }> {
+  *dump(into: SyncFile, onPiece?: OnPiece): Generator<void, { tip: number; bytes: number }> {
     this.#check()
     const reader = new Connection(this.#engine, this.#mount, "reader")
     this.#leased.add(reader)
     try {
-      return yield* dumpDatabase(reader, into, () => this.tip)
+      return yield* dumpDatabase(reader, into, () => this.tip, onPiece)
     } finally {
       this.#leased.delete(reader)
       reader.close()

@@ -2,6 +2,9 @@ import type { SyncFile } from "../storage/storage.ts"
 import { AgentDBError } from "../wire/errors.ts"
 import type { Connection } from "./connection.ts"
 
+/** Told of each piece of the copy, in order. `piece` is valid during the call only. */
+export type OnPiece = (piece: Uint8Array, totalBytes: number) => void
+
 const sliceBytes = 1024 * 1024
 
 /**
@@ -13,6 +16,7 @@ export function* dumpDatabase(
   reader: Connection,
   into: SyncFile,
   tip: () => number,
+  onPiece: OnPiece = () => {},
 ): Generator<void, { tip: number; bytes: number }> {
   const run = { ranMs: 0, limitMs: Number.POSITIVE_INFINITY, stopped: undefined }
   const pages = reader.prepareOwn("SELECT data FROM sqlite_dbpage ORDER BY pgno")
@@ -20,9 +24,13 @@ export function* dumpDatabase(
     const slice = new Uint8Array(sliceBytes)
     let filled = 0
     let bytes = 0
+    let totalBytes = 0
     const flushSlice = (): void => {
-      write(into, slice.subarray(0, filled), bytes)
+      const piece = slice.subarray(0, filled)
+      if (bytes === 0) totalBytes = sizeIn(piece)
+      write(into, piece, bytes)
       bytes += filled
+      onPiece(piece, totalBytes)
       filled = 0
     }
     into.truncate(0)
@@ -51,4 +59,12 @@ export function* dumpDatabase(
 
 function write(file: SyncFile, piece: Uint8Array, at: number): void {
   if (file.write(piece, { at }) !== piece.length) throw new AgentDBError("SQLITE_FULL", "database or disk is full")
+}
+
+/** Page size times pages, as the header of a database says; 0 of an empty one. */
+function sizeIn(start: Uint8Array): number {
+  if (start.length < 100) return 0
+  const header = new DataView(start.buffer, start.byteOffset)
+  const pageSize = header.getUint16(16)
+  return (pageSize === 1 ? 65_536 : pageSize) * header.getUint32(28)
 }

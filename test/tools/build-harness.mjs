@@ -29,7 +29,7 @@ export async function buildHarness(packageHash) {
       resolve: {
         alias: [
           { find: /^agentdb-web$/, replacement: inRoot("dist/index.js") },
-          { find: /^agentdb-web\/(client|standin)$/, replacement: inRoot("dist/$1/index.js") },
+          { find: /^agentdb-web\/(client|standin|sync)$/, replacement: inRoot("dist/$1/index.js") },
         ],
       },
       build: {

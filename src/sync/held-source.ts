@@ -1,0 +1,58 @@
+import type { SnapshotFile, SnapshotSource } from "../client/index.ts"
+import type { AgentDB } from "../host/agentdb.ts"
+
+interface HeldSourceOptions {
+  readonly from: AgentDB
+  readonly databaseId: string
+  readonly onProgress: (doneBytes: number, totalBytes: number) => void
+  /** Told of each copy that is made. */
+  readonly onFile: (file: SnapshotFile) => Promise<void>
+}
+
+/** A database as sinks see it. The copy on disk is there until this is released. */
+export class HeldSource implements SnapshotSource {
+  readonly databaseId: string
+  readonly #options: HeldSourceOptions
+  #made: Promise<SnapshotFile> | undefined
+  #release = () => {}
+
+  constructor(options: HeldSourceOptions) {
+    this.databaseId = options.databaseId
+    this.#options = options
+  }
+
+  /** It goes with the worker that made it; then another is made, of the same bytes if nothing was committed. */
+  async file(): Promise<SnapshotFile> {
+    const made = await this.#made?.catch(() => undefined)
+    if (made && (await isReadable(made.blob))) return made
+    this.release()
+    this.#made = this.#make()
+    return this.#made
+  }
+
+  connect() {
+    return this.#options.from.connect(this.databaseId)
+  }
+
+  release(): void {
+    this.#release()
+    this.#release = () => {}
+  }
+
+  async #make(): Promise<SnapshotFile> {
+    const { from, onProgress, onFile } = this.#options
+    const { file, sha256, tip, release } = await from.holdDump(this.databaseId, onProgress)
+    this.#release = release
+    const made = { blob: file, sha256, tip }
+    await onFile(made)
+    return made
+  }
+}
+
+async function isReadable(blob: Blob): Promise<boolean> {
+  return blob
+    .slice(0, 1)
+    .arrayBuffer()
+    .then(() => true)
+    .catch(() => false)
+}

@@ -1,0 +1,11 @@
+export type {
+  EarlierPush,
+  PushProgress,
+  SinkOptions,
+  SinkResult,
+  SnapshotFile,
+  SnapshotSink,
+  SnapshotSource,
+} from "../client/index.ts"
+export { forgetPushes, type Place, type PushRecord, pushHistory } from "./push-records.ts"
+export { type PushOptions, type PushResult, pushSnapshot } from "./push-snapshot.ts"

@@ -1,0 +1,122 @@
+import { type DBSchema, type IDBPDatabase, openDB } from "idb"
+import { AgentDBError } from "../client/index.ts"
+
+/** Where a push goes: one database, one sink, one target. */
+export interface Place {
+  readonly databaseId: string
+  readonly sink: string
+  readonly target: string
+}
+
+/** What this browser remembers of a push. */
+export interface PushRecord extends Place {
+  /** Rises with each push. */
+  readonly id: number
+  /** `pushing` is under way, or was cut by the end of its page: then the outcome is not known. */
+  readonly state: "pushing" | "done" | "failed"
+  /** Unix milliseconds. */
+  readonly startedAt: number
+  readonly endedAt?: number | undefined
+  /** Of what is pushed, once it is known. */
+  readonly tip?: number | undefined
+  readonly size?: number | undefined
+  readonly sha256?: string | undefined
+  readonly etag?: string | undefined
+  readonly url?: string | undefined
+  /** The database that the sink made of it. */
+  readonly targetDatabaseId?: string | undefined
+  /** How its sink goes on with it. */
+  readonly resume?: string | undefined
+  /** Code of the error that it failed by. */
+  readonly code?: string | undefined
+  /** It may have arrived: nothing told. */
+  readonly outcomeUnknown?: boolean | undefined
+}
+
+type Draft = Omit<PushRecord, "id">
+
+interface Schema extends DBSchema {
+  pushes: { key: number; value: Draft & { id?: number }; indexes: { place: [string, string, string] } }
+}
+
+const databaseName = "agentdb-web-pushes"
+const recordsPerPlace = 20
+const recordsInAll = 1_000
+
+let opening: Promise<IDBPDatabase<Schema>> | undefined
+
+/** @throws AgentDBError `failed_precondition` where there is no IndexedDB. */
+function records(): Promise<IDBPDatabase<Schema>> {
+  opening ??= openDB<Schema>(databaseName, 1, {
+    upgrade(db) {
+      db.createObjectStore("pushes", { keyPath: "id", autoIncrement: true }).createIndex("place", [
+        "databaseId",
+        "sink",
+        "target",
+      ])
+    },
+    terminated: () => {
+      opening = undefined
+    },
+  }).catch((error: unknown) => {
+    opening = undefined
+    throw new AgentDBError("failed_precondition", `pushes are remembered in IndexedDB, which can't be opened: ${error}`)
+  })
+  return opening
+}
+
+const keyOf = ({ databaseId, sink, target }: Place): [string, string, string] => [databaseId, sink, target]
+
+/** Writes down that a push begins. @returns its id */
+export async function recordStart(place: Place): Promise<number> {
+  const { last } = await recall(place)
+  const tx = (await records()).transaction("pushes", "readwrite")
+  const { databaseId, sink, target } = place
+  const id = await tx.store.add({ databaseId, sink, target, state: "pushing", startedAt: Date.now() })
+  const here = await tx.store.index("place").getAllKeys(keyOf(place))
+  const all = await tx.store.getAllKeys()
+  const excess = new Set([...here.slice(0, -recordsPerPlace), ...all.slice(0, -recordsInAll)])
+  // The last one that was done says what may be overwritten, so it stays.
+  for (const key of excess) if (key !== last?.id) await tx.store.delete(key)
+  await tx.done
+  return id
+}
+
+/** Adds to what is known of a push. */
+export async function recordMore(id: number, more: Partial<Draft>): Promise<void> {
+  const tx = (await records()).transaction("pushes", "readwrite")
+  const known = await tx.store.get(id)
+  if (known) await tx.store.put({ ...known, ...more })
+  await tx.done
+}
+
+/** The last push to a place that was done, and a later one whose outcome is not known. */
+export async function recall(place: Place): Promise<{ last?: PushRecord; unfinished?: PushRecord }> {
+  const tx = (await records()).transaction("pushes")
+  let cursor = await tx.store.index("place").openCursor(keyOf(place), "prev")
+  let unfinished: PushRecord | undefined
+  for (; cursor; cursor = await cursor.continue()) {
+    const record = cursor.value as PushRecord
+    if (record.state === "done") return unfinished ? { last: record, unfinished } : { last: record }
+    if ((record.state === "pushing" || record.outcomeUnknown) && record.sha256 !== undefined) unfinished ??= record
+  }
+  return unfinished ? { unfinished } : {}
+}
+
+/**
+ * The pushes that this browser remembers, newest first: the last 20 of each place, 1,000 in all.
+ * One that is `pushing` while none runs was cut; `pushSnapshot` with the same sink goes on with it.
+ */
+export async function pushHistory(filter: Partial<Place> = {}): Promise<PushRecord[]> {
+  const all = (await (await records()).getAll("pushes")) as PushRecord[]
+  const wanted = Object.entries(filter).filter(([, value]) => value !== undefined)
+  return all.filter((record) => wanted.every(([key, value]) => record[key as keyof Place] === value)).reverse()
+}
+
+/** Erases what is remembered of pushes, all or of some places. They then count as never made. */
+export async function forgetPushes(filter: Partial<Place> = {}): Promise<void> {
+  const gone = await pushHistory(filter)
+  const tx = (await records()).transaction("pushes", "readwrite")
+  for (const { id } of gone) await tx.store.delete(id)
+  await tx.done
+}
