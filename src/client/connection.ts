@@ -2,6 +2,7 @@ import { CloseCode } from "../link/link.ts"
 import { AgentDBError } from "../wire/errors.ts"
 import { defaultLimits } from "../wire/limits.ts"
 import { traced } from "./call-site.ts"
+import { asyncDispose } from "./dispose.ts"
 import { Gate, useTx } from "./gate.ts"
 import { linkSource } from "./link-source.ts"
 import { Dialer, Line } from "./reconnect.ts"
@@ -100,7 +101,7 @@ class WireConnection extends Requests implements Connection {
     this.#pool.close(error)
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
+  [asyncDispose](): Promise<void> {
     return this.close()
   }
 

@@ -4,6 +4,7 @@ import type { Value } from "../wire/values.ts"
 import { type Reply, unexpected } from "./answers.ts"
 import { atSite } from "./call-site.ts"
 import { Credit } from "./credit.ts"
+import { asyncDispose } from "./dispose.ts"
 import type { Answer, Body } from "./frames.ts"
 import { arrayRows, objectRows, type RowShape } from "./row-shape.ts"
 import type { Socket } from "./socket.ts"
@@ -171,7 +172,7 @@ export class QueryStream implements RowStream<Row | Value[]> {
     this.#fail(error)
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
+  async [asyncDispose](): Promise<void> {
     this.cancel()
   }
 

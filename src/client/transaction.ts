@@ -1,5 +1,6 @@
 import { AgentDBError } from "../wire/errors.ts"
 import { atSite, traced } from "./call-site.ts"
+import { asyncDispose } from "./dispose.ts"
 import type { Body } from "./frames.ts"
 import { Gate } from "./gate.ts"
 import { Requests } from "./requests.ts"
@@ -71,7 +72,7 @@ export async function runTransaction<T>(
     }
     return result
   } catch (error) {
-    await tx[Symbol.asyncDispose]()
+    await tx[asyncDispose]()
     throw error
   }
 }
@@ -123,7 +124,7 @@ export class SocketTransaction extends Requests implements Transaction {
     })
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
+  async [asyncDispose](): Promise<void> {
     if (this.#state.at === "open") await this.rollback().catch(() => {})
   }
 

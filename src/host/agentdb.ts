@@ -1,4 +1,5 @@
 import { proxy, type Remote, transfer } from "comlink"
+import { asyncDispose, dispose } from "../client/dispose.ts"
 import {
   type Connection,
   type CreatedDatabase,
@@ -164,7 +165,7 @@ export class AgentDB extends EventTarget implements AsyncDisposable {
     })
     this.#ends.add(stop)
     return {
-      [Symbol.dispose]: () => {
+      [dispose]: () => {
         this.#ends.delete(stop)
         stop()
       },
@@ -200,7 +201,7 @@ export class AgentDB extends EventTarget implements AsyncDisposable {
     return this.#closing
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
+  [asyncDispose](): Promise<void> {
     return this.close()
   }
 

@@ -14,7 +14,8 @@ export class PortLink extends BaseLink {
   constructor(port: MessagePort, signals: Link["signals"] = "blob") {
     super()
     this.#port = port
-    this.signals = signals
+    // WebKitGTK calls pages isolated and has no SharedArrayBuffer for them.
+    this.signals = signals === "sab" && typeof SharedArrayBuffer === "undefined" ? "blob" : signals
     port.onmessage = (event) => this.#receive(event.data)
     port.onmessageerror = () => this.#refuse("a message that cannot be read")
   }

@@ -1,3 +1,4 @@
+import { dispose } from "../client/dispose.ts"
 import { AgentDBError } from "../client/index.ts"
 import type { AgentDB } from "../host/agentdb.ts"
 import { createWebSocket } from "./create-web-socket.ts"
@@ -44,7 +45,7 @@ export function install({ agentdb, url }: InstallOptions): Disposable {
     ),
   ]
   return {
-    [Symbol.dispose]() {
+    [dispose]() {
       for (const undo of restore) undo()
     },
   }

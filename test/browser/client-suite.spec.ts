@@ -3,6 +3,7 @@ import { leaving } from "../client-suite/cases/leaving.ts"
 import { stopping } from "../client-suite/cases/stopping.ts"
 import { suite } from "../client-suite/suite.ts"
 import { test } from "../fixtures/browser.ts"
+import { engine } from "../fixtures/engine-name.ts"
 import { Profile } from "../fixtures/profile.ts"
 
 /** Cancels travel by shared memory where a page is isolated; for everything else one origin is as good as another. */
@@ -20,7 +21,7 @@ for (const origin of ["plain", "isolated"] as const) {
     test.beforeAll(async ({ site }) => {
       profile = await Profile.create()
       page = await profile.context.newPage()
-      await page.goto(`${site[origin]}/client-suite.html`)
+      await page.goto(`${site[origin]}/client-suite.html${engine === "webkitgtk" ? "?storage=memory" : ""}`)
       await page.waitForFunction(() => window.runClientCase !== undefined)
     })
 
@@ -31,6 +32,11 @@ for (const origin of ["plain", "isolated"] as const) {
     for (const { name: group, cases } of groupsOn[origin]) {
       for (const { name } of cases) {
         test(`${group}: ${name}`, async () => {
+          const needsTailCalls = name.startsWith("C47") || name.startsWith("the stack of")
+          test.skip(
+            engine === "webkitgtk" && needsTailCalls,
+            "JavaScriptCore leaves the frames of tail calls out of stacks",
+          )
           await page.evaluate(([group, name]) => window.runClientCase(group, name), [group, name] as const)
         })
       }

@@ -3,6 +3,9 @@ import { assert } from "chai"
 
 export { assert } from "chai"
 
+/** As bundlers and compilers have it where an engine lacks it. */
+export const asyncDispose: typeof Symbol.asyncDispose = Symbol.asyncDispose ?? Symbol.for("Symbol.asyncDispose")
+
 /** What a promise rejects with. */
 export async function failure(promise: Promise<unknown>, about = ""): Promise<Error> {
   try {

@@ -1,7 +1,8 @@
 import { spawnSync } from "node:child_process"
-import { accessSync, constants, existsSync, readFileSync } from "node:fs"
+import { accessSync, constants, existsSync } from "node:fs"
 import { delimiter, join } from "node:path"
-import { run, runModule } from "./run.mjs"
+import { canInstallDebian, installDebian } from "./debian.mjs"
+import { runModule } from "./run.mjs"
 
 /** Names this variable to force a certain browser. */
 const override = "AGENTDB_BROWSER"
@@ -19,16 +20,13 @@ export function findBrowser() {
 /** Makes sure that there is a browser, by installing one if need be. @returns {Promise<boolean>} */
 export async function ensureBrowser() {
   if (findBrowser() || (await hasPlaywrights())) return true
-  const isRoot = process.getuid?.() === 0
-  if (isRoot && osId() === "debian") {
+  if (canInstallDebian()) {
     console.log("No Chrome or Chromium found; installing Debian's package ...")
-    const env = { DEBIAN_FRONTEND: "noninteractive" }
-    run("apt-get", ["update", "-q"], { env })
-    run("apt-get", ["install", "-y", "-q", "--no-install-recommends", "chromium"], { env })
+    installDebian("chromium")
     if (findBrowser()) return true
   }
   console.log("No Chrome or Chromium found; downloading Playwright's ...")
-  const withSystemLibraries = isRoot && process.platform === "linux" ? ["--with-deps"] : []
+  const withSystemLibraries = process.getuid?.() === 0 && process.platform === "linux" ? ["--with-deps"] : []
   runModule("@playwright/test/cli.js", ["install", ...withSystemLibraries, "chromium"])
   if (await hasPlaywrights()) return true
   console.error(`No browser could be installed. Install Chrome or Chromium, or name one in ${override}.`)
@@ -53,14 +51,19 @@ function candidates() {
         .map((folder) => join(folder, "Google\\Chrome\\Application\\chrome.exe"))
     default: {
       const names = ["google-chrome", "google-chrome-stable", "chromium", "chromium-browser"]
-      const folders = (process.env.PATH ?? "").split(delimiter)
-      return names.flatMap((name) => folders.map((folder) => join(folder, name)))
+      return onPath(...names)
     }
   }
 }
 
+/** Where these programs may be. @param {string[]} names */
+export const onPath = (...names) => {
+  const folders = (process.env.PATH ?? "").split(delimiter)
+  return names.flatMap((name) => folders.map((folder) => join(folder, name)))
+}
+
 /** Ubuntu's `chromium-browser` may be a stub that only tells to install a snap, so asking for the file is not enough. */
-function runs(/** @type {string} */ file) {
+export function runs(/** @type {string} */ file) {
   try {
     accessSync(file, constants.X_OK)
   } catch {
@@ -69,12 +72,4 @@ function runs(/** @type {string} */ file) {
   // Chrome on Windows opens a window when asked for its version.
   if (process.platform === "win32") return true
   return spawnSync(file, ["--version"], { timeout: 20_000 }).status === 0
-}
-
-function osId() {
-  try {
-    return /^ID="?([^"\n]*)/m.exec(readFileSync("/etc/os-release", "utf8"))?.[1]
-  } catch {
-    return undefined
-  }
 }

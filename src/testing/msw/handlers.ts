@@ -1,4 +1,5 @@
 import { type HttpHandler, http, type WebSocketHandler, ws } from "msw"
+import { asyncDispose } from "../../client/dispose.ts"
 import type { Keys } from "../../wire/jwt.ts"
 import type { Limits } from "../../wire/limits.ts"
 import { addressOf } from "../address.ts"
@@ -45,7 +46,7 @@ export function handlersOf(service: LocalService, { url, keys }: HandlersOptions
     agentdb,
     close: () => agentdb.close(),
     [Symbol.iterator]: () => handlers.values(),
-    [Symbol.asyncDispose]: () => agentdb.close(),
+    [asyncDispose]: () => agentdb.close(),
   }
 }
 

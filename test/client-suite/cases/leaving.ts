@@ -1,5 +1,5 @@
 import type { Connection, RowStream } from "agentdb-web/client"
-import { assert, fails, failure, isCanceled, pause } from "../check.ts"
+import { assert, asyncDispose, fails, failure, isCanceled, pause } from "../check.ts"
 import type { Context, Group } from "../context.ts"
 import { list, numbers, oneRow } from "../sql.ts"
 
@@ -118,7 +118,7 @@ export const leaving: Group = {
         const db = await ctx.connect()
         for (const leave of [
           (stream: RowStream<unknown>) => stream.cancel(),
-          (stream: RowStream<unknown>) => stream[Symbol.asyncDispose](),
+          (stream: RowStream<unknown>) => stream[asyncDispose](),
           async (stream: RowStream<unknown>) => {
             await stream[Symbol.asyncIterator]().return?.()
           },

@@ -1,5 +1,5 @@
 import { mintToken } from "../../../src/wire/jwt.ts"
-import { assert, fails, failure, inTime, isCanceled, pause } from "../check.ts"
+import { assert, asyncDispose, fails, failure, inTime, isCanceled, pause } from "../check.ts"
 import { type Group, token } from "../context.ts"
 import { list, numbers, oneRow } from "../sql.ts"
 
@@ -41,7 +41,7 @@ export const lifecycle: Group = {
             () => db.ping(),
           ]
           for (const call of late) await fails(inTime(call(), 1_000, "a call after close()"), "closed")
-          await tx[Symbol.asyncDispose]()
+          await tx[asyncDispose]()
           await db.close()
           const again = await ctx.connect()
           assert.deepEqual(await list(again, "SELECT v FROM t"), [1])

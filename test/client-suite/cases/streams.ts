@@ -1,5 +1,5 @@
 import { type AgentDBError, sql as statement, type Value } from "agentdb-web/client"
-import { assert, fails, inTime, pause } from "../check.ts"
+import { assert, asyncDispose, fails, inTime, pause } from "../check.ts"
 import type { Group } from "../context.ts"
 import { list, numbers, oneRow } from "../sql.ts"
 
@@ -160,7 +160,7 @@ export const streams: Group = {
         await left.columns()
         left.cancel()
         await db.query(numbers(100_000)).first()
-        await db.query("SELECT 1", [], { signal: AbortSignal.abort() })[Symbol.asyncDispose]()
+        await db.query("SELECT 1", [], { signal: AbortSignal.abort() })[asyncDispose]()
         const open = db.query(numbers(1_000_000))[Symbol.asyncIterator]()
         await open.next()
         await db.close()

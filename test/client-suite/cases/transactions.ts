@@ -1,5 +1,5 @@
 import type { Transaction } from "agentdb-web/client"
-import { assert, fails, failure, inTime, pause } from "../check.ts"
+import { assert, asyncDispose, fails, failure, inTime, pause } from "../check.ts"
 import type { Group } from "../context.ts"
 import { list } from "../sql.ts"
 
@@ -34,7 +34,7 @@ export const transactions: Group = {
               ended.transaction(async () => {}),
               "failed_precondition",
             )
-            await ended[Symbol.asyncDispose]()
+            await ended[asyncDispose]()
           }
           assert.deepEqual(await list(db, "SELECT v FROM t"), [1])
         }
