@@ -120,6 +120,7 @@ export class QueryStream implements RowStream<Row | Value[]> {
             values: () => column.values({ integers, text }),
             ints: () => column.ints(),
             doubles: () => column.doubles(),
+            bytes: () => column.bytes(),
             type: (row) => column.type(row),
           })),
         }

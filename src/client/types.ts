@@ -60,6 +60,8 @@ export interface BatchColumn {
   ints(): BigInt64Array<ArrayBuffer>
   /** The REAL values only, in row order. */
   doubles(): Float64Array<ArrayBuffer>
+  /** The TEXT and BLOB values only, in row order, to the byte: TEXT as stored, in UTF-8. Views over the frame. */
+  bytes(): Uint8Array<ArrayBuffer>[]
   /** The storage class of a row's value. */
   type(row: number): ValueType
 }

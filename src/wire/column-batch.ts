@@ -69,6 +69,21 @@ export class Column {
     return out
   }
 
+  /** The bytes of all TEXT and BLOB values of the column, in row order, as views over the frame. */
+  bytes(): Uint8Array<ArrayBuffer>[] {
+    const out: Uint8Array<ArrayBuffer>[] = []
+    const next = { text: 0, blob: 0 }
+    const start = { text: 0, blob: 0 }
+    for (const type of this.types) {
+      if (type !== ValueType.TEXT && type !== ValueType.BLOB) continue
+      const kind = type === ValueType.TEXT ? "text" : "blob"
+      const end = (kind === "text" ? this.#textEnds : this.#blobEnds)[next[kind]++] as number
+      out.push((kind === "text" ? this.#text : this.#blob).subarray(start[kind], end))
+      start[kind] = end
+    }
+    return out
+  }
+
   /** One value a row. Blobs are copies. */
   values(options: ValueOptions = {}): Value[] {
     const { types } = this
