@@ -7,5 +7,6 @@ export type {
   SnapshotSink,
   SnapshotSource,
 } from "../client/index.ts"
+export { type ContentHash, contentHash, type HashOptions } from "./content-hash.ts"
 export { forgetPushes, type Place, type PushRecord, pushHistory } from "./push-records.ts"
 export { type PushOptions, type PushResult, pushSnapshot } from "./push-snapshot.ts"

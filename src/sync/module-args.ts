@@ -47,7 +47,7 @@ export function fts5Options(args: readonly string[]): Map<string, string> {
   return options
 }
 
-export function unquote(text: string): string {
+function unquote(text: string): string {
   const quote = text[0] ?? ""
   if (quote === "[" && text.endsWith("]")) return text.slice(1, -1)
   if (!`"'\``.includes(quote) || quote === "" || text.length < 2 || !text.endsWith(quote)) return text

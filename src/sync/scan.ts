@@ -7,7 +7,7 @@ const MiB = 1024 * 1024
 
 /** A row comes whole up to this; then its larger values come in slices. Far below what a frame may have. */
 const rowBytes = 2 * MiB
-export const sliceBytes = 4 * MiB
+const sliceBytes = 4 * MiB
 /** A query is ended here and goes on in another, as the time that one may run is limited. */
 const queryBytes = 64 * MiB
 
