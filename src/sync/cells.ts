@@ -11,7 +11,7 @@ export interface Bytes {
 /** A value with its storage class: INTEGER is a bigint and REAL a number. */
 export type Cell = null | bigint | number | Bytes
 
-export function cellsOf(column: BatchColumn, rows: number): Cell[] {
+function cellsOf(column: BatchColumn, rows: number): Cell[] {
   const ints = column.ints()
   const doubles = column.doubles()
   const bytes = column.bytes()
