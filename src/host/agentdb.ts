@@ -16,7 +16,7 @@ import { CloseCode } from "../link/link.ts"
 import { PortLink } from "../link/port-link.ts"
 import type { HeldDump } from "../server/dumps.ts"
 import { AgentDBError } from "../wire/errors.ts"
-import type { Control, OnProgress, Outcome } from "./control.ts"
+import type { OnProgress, Outcome, ServiceCalls } from "./control.ts"
 import { publishDump } from "./dump-urls.ts"
 import type { Membership } from "./membership.ts"
 import type { Lease } from "./registry.ts"
@@ -212,7 +212,7 @@ export class AgentDB extends EventTarget implements AsyncDisposable {
   }
 
   /** A call on the management plane, in this handle's project. */
-  async #manage<T>(send: (control: Remote<Control>, apiKey: string) => Promise<Outcome<T>>): Promise<T> {
+  async #manage<T>(send: (control: Remote<ServiceCalls>, apiKey: string) => Promise<Outcome<T>>): Promise<T> {
     const [life, apiKey] = await Promise.all([this.#life(), this.#parts.project()])
     return life.call((control) => send(control, apiKey))
   }

@@ -4,7 +4,9 @@ import type { Created, CreateOptions, ListOptions, Page } from "../server/manage
 import type { TwirpRequest, TwirpResponse } from "../server/twirp.ts"
 import type { DatabaseInfo } from "../wire/database-info.ts"
 import { AgentDBError } from "../wire/errors.ts"
+import type { Keys } from "../wire/jwt.ts"
 import type { Limits } from "../wire/limits.ts"
+import type { Term } from "./tabs/notices.ts"
 import type { StorageChoice } from "./types.ts"
 
 /** Bytes of a copy that is being made. */
@@ -18,29 +20,40 @@ export interface StartOptions {
   readonly storage: StorageChoice
   /** Why the page itself sees no OPFS, if so. */
   readonly opfsProblem: string | undefined
-  readonly keys: Record<string, string>
+  readonly keys: Keys
   readonly limits: Limits
   /** Absolute. */
   readonly wasmUrl: string | undefined
-  /** The worker holds this lock while it lives. */
-  readonly workerLock: string
-  /** How long a worker that is about to die may keep the name. */
-  readonly ownerWaitMs: number
+  readonly generation: number
+  /** Of this worker. It holds the lock of its id while it lives. */
+  readonly term: Term
 }
 
 export interface Started {
   readonly storage: "opfs" | "memory"
   /** Why it is memory, if that was not asked for. */
   readonly reason: string | undefined
+  readonly keys: Keys
+}
+
+/** What a page of another tab would have started the service with. */
+export interface JoinOptions {
+  readonly storage: StorageChoice
+  /** Undefined where the page named none. */
+  readonly keys: Keys | undefined
+  readonly limits: Limits
+}
+
+export interface Joined extends Started {
+  /** The options that are other ones here. */
+  readonly differences: string[]
 }
 
 /**
  * The control plane of a worker. An owner is one handle of one page: what it
  * opened ends when it is released, or when the lock it came with falls free.
  */
-export interface Control {
-  /** Once, before anything else. `heartbeat` carries the signs of life. */
-  start(options: StartOptions, heartbeat: MessagePort): Promise<Outcome<Started>>
+export interface ServiceCalls {
   attach(owner: string, lock: string | undefined): Promise<Outcome<void>>
   release(owner: string): Promise<Outcome<void>>
   /** Serves one Wire socket on `port`. */
@@ -56,8 +69,22 @@ export interface Control {
   /** A copy with its SHA-256, erased when `end` gets a message or falls with its owner. */
   hold(owner: string, apiKey: string, id: string, end: MessagePort, onProgress: OnProgress): Promise<Outcome<HeldDump>>
   twirp(request: TwirpRequest, publish: Publish): Promise<Outcome<TwirpResponse>>
+}
+
+/** For the page that started the worker. */
+export interface Control extends ServiceCalls {
+  /** Once, before anything else. `heartbeat` carries the signs of life. */
+  start(options: StartOptions, heartbeat: MessagePort): Promise<Outcome<Started>>
+  /** Takes in a page of another tab, until `lock` falls free. Its calls come by `port`. */
+  admit(port: MessagePort, lock: string): Promise<Outcome<void>>
   /** Ends every socket with 1001 and closes every database cleanly. */
   close(): Promise<Outcome<void>>
+}
+
+/** For a page of another tab. */
+export interface PeerControl extends ServiceCalls {
+  /** Once, before anything else. `heartbeat` carries the signs of life. */
+  join(options: JoinOptions, heartbeat: MessagePort): Promise<Outcome<Joined>>
 }
 
 export async function outcome<T>(work: () => T | Promise<T>): Promise<Outcome<T>> {

@@ -12,23 +12,11 @@ export async function usableLocks(): Promise<LockManager | undefined> {
   }
 }
 
-/**
- * Takes `name` and keeps it until the returned function is called or this realm dies.
- * Undefined if another realm kept it for `waitMs`.
- */
-export function holdLock(locks: LockManager, name: string, waitMs?: number): Promise<(() => void) | undefined> {
-  const patience = new AbortController()
-  const timer = waitMs === undefined ? undefined : setTimeout(() => patience.abort(), waitMs)
+/** Takes `name`, whenever it is free, and keeps it until the returned function is called or this realm dies. */
+export function holdLock(locks: LockManager, name: string, signal?: AbortSignal): Promise<() => void> {
   return new Promise((resolve, reject) => {
-    locks
-      .request(name, { signal: patience.signal }, () => {
-        clearTimeout(timer)
-        return new Promise<void>((release) => resolve(release))
-      })
-      .catch((error: unknown) => {
-        if (patience.signal.aborted) resolve(undefined)
-        else reject(error)
-      })
+    const hold = () => new Promise<void>((release) => resolve(release))
+    locks.request(name, signal ? { signal } : {}, hold).catch(reject)
   })
 }
 
@@ -42,15 +30,18 @@ export function whenReleased(locks: LockManager, name: string, then: () => void,
   locks.request(name, options, then).catch(() => {})
 }
 
-/**
- * Held by the one worker of the origin that serves `name`. A page in the back/forward cache keeps its
- * locks and its worker; Chromium drops it from there as soon as another page asks for the lock.
- */
+/** Held by the page whose worker serves `name` or is about to; the others wait for it. */
+export const leaderLock = (name: string): string => `agentdb-leader:${name}`
+/** Held by the one worker of the origin that has the files of `name`. */
 export const ownerLock = (name: string): string => `agentdb:${name}`
 /** Held by one worker for as long as it lives. */
-export const workerLock = (name: string, id: string): string => `agentdb:${name}:worker:${id}`
+export const workerLock = (term: string): string => `agentdb-worker:${term}`
+/** Held by the page of that worker for as long as it wants it to serve. */
+export const termLock = (term: string): string => `agentdb-term:${term}`
+/** Held by a page of another tab for as long as it uses a worker. */
+export const peerLock = (id: string): string => `agentdb-peer:${id}`
 /** Held by the page of one handle, for as long as both live. */
-export const handleLock = (name: string, id: string): string => `agentdb:${name}:handle:${id}`
+export const handleLock = (id: string): string => `agentdb-handle:${id}`
 
 /** 128 random bits; `crypto.randomUUID` is missing on plain http. */
 export function randomId(): string {

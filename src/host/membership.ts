@@ -11,7 +11,7 @@ export interface Membership {
 /** Makes a new handle known to the worker of `supervisor`, and to each one after it. */
 export async function join(supervisor: Supervisor): Promise<Membership> {
   const owner = randomId()
-  const lock = handleLock(supervisor.options.name, owner)
+  const lock = handleLock(owner)
   const locks = await usableLocks()
   const unlock = locks && (await holdLock(locks, lock))
   const forget = supervisor.eachLife((life) => {

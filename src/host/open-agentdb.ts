@@ -1,16 +1,13 @@
 import { AgentDBError } from "../wire/errors.ts"
-import { developmentKeys } from "../wire/jwt.ts"
 import { resolveLimits } from "../wire/limits.ts"
 import { AgentDB } from "./agentdb.ts"
+import type { LifeOptions } from "./life.ts"
 import { join } from "./membership.ts"
 import { firstKey, mintFor, projectOf } from "./project.ts"
 import { lease } from "./registry.ts"
 import { Supervisor } from "./supervisor.ts"
+import { generation } from "./tabs/generation.ts"
 import type { OpenOptions } from "./types.ts"
-import type { LifeOptions } from "./worker-life.ts"
-
-/** After a reload, the worker of the page before may take this long to die. */
-const ownerWaitMs = 3_000
 
 /**
  * Opens the agent-database service of this origin. Opening a name that this page
@@ -28,13 +25,13 @@ export async function openAgentDB(options: OpenOptions = {}): Promise<AgentDB> {
     await held.supervisor.life()
     const { storage, reason } = held.supervisor.status
     if (start.storage === "opfs" && storage !== "opfs") {
-      const why = reason ?? "this page opened it with memory"
+      const why = reason ?? "it was opened with memory"
       throw new AgentDBError("failed_precondition", `storage "opfs" is not available: ${why}`)
     }
     const membership = await join(held.supervisor)
-    const keys = options.keys ?? held.supervisor.options.keys
+    const keys = () => options.keys ?? held.supervisor.keys
     const token = options.token ?? mintFor(keys)
-    const db = new AgentDB({ lease: held, membership, token, project: () => projectOf(token, keys) })
+    const db = new AgentDB({ lease: held, membership, token, project: () => projectOf(token, keys()) })
     const { onStatus } = options
     if (onStatus) db.addEventListener("statuschange", () => onStatus(db.status))
     return db
@@ -45,20 +42,21 @@ export async function openAgentDB(options: OpenOptions = {}): Promise<AgentDB> {
 }
 
 function startOptions(options: OpenOptions): LifeOptions {
-  const { name = "agentdb", storage = "auto", keys = developmentKeys } = options
+  const { name = "agentdb", storage = "auto", keys } = options
   if (typeof name !== "string" || name === "") throw new AgentDBError("invalid_argument", "name must be a string")
   if (!["auto", "opfs", "memory"].includes(storage)) {
     throw new AgentDBError("invalid_argument", `storage must be "auto", "opfs" or "memory", got ${String(storage)}`)
   }
-  firstKey(keys)
+  if (keys) firstKey(keys)
   return {
     name,
     storage,
-    keys: { ...keys },
+    keys: keys && { ...keys },
     limits: resolveLimits(options.limits),
     workerUrl: absolute(options.workerUrl),
     wasmUrl: absolute(options.wasmUrl),
-    ownerWaitMs,
+    generation: options.testing?.generation ?? generation,
+    broadcastOnly: options.testing?.broadcastOnly ?? false,
   }
 }
 

@@ -11,10 +11,13 @@ export function firstKey(keys: Keys): string {
   return key
 }
 
-/** Tokens for the first key. */
-export function mintFor(keys: Keys): () => string {
-  const key = firstKey(keys)
-  return () => mintToken(key, keys[key] as string, unixNow())
+/** Tokens for the first of the keys of the moment. */
+export function mintFor(keys: () => Keys): () => string {
+  return () => {
+    const all = keys()
+    const key = firstKey(all)
+    return mintToken(key, all[key] as string, unixNow())
+  }
 }
 
 /**

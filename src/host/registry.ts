@@ -15,7 +15,7 @@ export interface Lease {
 }
 
 /** One for all copies of this module: hot reload loads another one beside the first. */
-const place = Symbol.for("agentdb-web.services.1")
+const place = Symbol.for("agentdb-web.services.2")
 
 function services(): Map<string, Shared> {
   const realm = globalThis as { [place]?: Map<string, Shared> }

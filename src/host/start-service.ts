@@ -1,9 +1,8 @@
 import { Service } from "../server/service.ts"
 import { loadEngine } from "../sqlite/load.ts"
 import type { Storage } from "../storage/storage.ts"
-import { AgentDBError } from "../wire/errors.ts"
 import type { Started, StartOptions } from "./control.ts"
-import { holdLock, ownerLock, usableLocks } from "./locks.ts"
+import { holdLock, ownerLock, usableLocks, workerLock } from "./locks.ts"
 import { readUrl } from "./read-url.ts"
 import { chooseStorage } from "./worker-storage.ts"
 
@@ -17,7 +16,7 @@ export interface RunningService {
 /**
  * Composes the service of this worker.
  * @param onBusy told at most once a second while a statement runs, with the silence that its kind explains (ms).
- * @throws AgentDBError `failed_precondition` if another worker has the name or the storage asked for is not there.
+ * @throws AgentDBError `failed_precondition` if the storage asked for is not there.
  * Nothing is taken back then: whoever started the worker ends it.
  */
 export async function startService(options: StartOptions, onBusy: (allowMs: number) => void): Promise<RunningService> {
@@ -36,7 +35,7 @@ export async function startService(options: StartOptions, onBusy: (allowMs: numb
   const service = await Service.open({ engine, storage, keys: options.keys, limits: options.limits, readUrl })
   return {
     service,
-    started: { storage: storage.kind, reason },
+    started: { storage: storage.kind, reason, keys: options.keys },
     async stop() {
       await service.close()
       await storage.close()
@@ -45,21 +44,19 @@ export async function startService(options: StartOptions, onBusy: (allowMs: numb
   }
 }
 
-/** The files come after the name: its last owner may still hold them. */
+/** The files come after the name: the worker that had it before still has them open. */
 async function takeStorage(options: StartOptions) {
   const release = await takeName(options)
   return { release, ...(await chooseStorage(options)) }
 }
 
-/** Where there are no Web Locks there is no OPFS either, and memory needs no owner. */
-async function takeName({ name, workerLock, ownerWaitMs }: StartOptions): Promise<() => void> {
+/**
+ * Waits for the worker that has the name, however long: the page says meanwhile that it does. Where there are no
+ * Web Locks there is no OPFS either, and memory needs no owner.
+ */
+async function takeName({ name, term }: StartOptions): Promise<() => void> {
   const locks = await usableLocks()
   if (!locks) return () => {}
-  await holdLock(locks, workerLock)
-  const release = await holdLock(locks, ownerLock(name), ownerWaitMs)
-  if (release) return release
-  throw new AgentDBError(
-    "failed_precondition",
-    `"${name}" is open in another tab or window of this origin; close it there, or open another name here`,
-  )
+  await holdLock(locks, workerLock(term.id))
+  return holdLock(locks, ownerLock(name))
 }

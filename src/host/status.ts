@@ -1,4 +1,5 @@
 import type { Status } from "../client/index.ts"
+import type { Joined, Started } from "./control.ts"
 
 /** The status and whoever wants to hear of its changes. */
 export class StatusBoard {
@@ -35,4 +36,26 @@ export async function readEstimate(): Promise<{ persisted: boolean; usage?: numb
   ])
   const { usage, quota } = estimate ?? {}
   return { persisted, ...(usage === undefined ? {} : { usage }), ...(quota === undefined ? {} : { quota }) }
+}
+
+/** @param isMemoryLost whether another worker served this page before. */
+export function statusOf(
+  started: Started | Joined,
+  role: Status["role"],
+  estimate: Awaited<ReturnType<typeof readEstimate>>,
+  isMemoryLost: boolean,
+): Status {
+  const { storage } = started
+  const others = "differences" in started ? started.differences : []
+  const reasons = [
+    started.reason,
+    storage === "memory" && isMemoryLost && "the worker was restarted, and what its memory held is gone",
+    others.length > 0 && `the tab that has the files opened it with other options, which apply: ${others.join(", ")}`,
+  ].filter(Boolean)
+  return {
+    storage,
+    role,
+    ...(storage === "opfs" ? estimate : { persisted: false }),
+    ...(reasons.length > 0 ? { reason: reasons.join("; ") } : {}),
+  }
 }

@@ -20,6 +20,8 @@ export interface OpenOptions {
   wasmUrl?: string | URL
   /** Told of the status once this is open, and of each change. */
   onStatus?(status: Status): void
+  /** @internal */
+  testing?: { generation?: number; broadcastOnly?: boolean }
 }
 
 export interface RestoreOptions extends CreateOptions {

@@ -1,6 +1,6 @@
 import { transfer } from "comlink"
+import type { Life } from "./life.ts"
 import type { Supervisor } from "./supervisor.ts"
-import type { WorkerLife } from "./worker-life.ts"
 
 export interface WatchOptions {
   readonly supervisor: Supervisor
@@ -28,7 +28,7 @@ export function watchTip({ supervisor, owner, apiKey, databaseId, listener }: Wa
     port?.close()
     port = undefined
   }
-  const follow = async (life: WorkerLife) => {
+  const follow = async (life: Life) => {
     const isFirst = port === undefined
     stop()
     const { port1, port2 } = new MessageChannel()

@@ -1,77 +1,58 @@
 import { type Remote, transfer, wrap } from "comlink"
 import { CloseCode } from "../link/link.ts"
-import { PortLink } from "../link/port-link.ts"
 import { watchOver } from "../link/watchdog.ts"
 import { AgentDBError } from "../wire/errors.ts"
-import { type Control, type Outcome, type Started, type StartOptions, unwrap } from "./control.ts"
-import { randomId, usableLocks, whenReleased, workerLock } from "./locks.ts"
+import type { Keys } from "../wire/jwt.ts"
+import type { Control, Started } from "./control.ts"
+import { Life, type LifeOptions, stopped } from "./life.ts"
+import { holdLock, termLock, usableLocks, whenReleased, workerLock } from "./locks.ts"
 import { pageOpfsProblem } from "./page-storage.ts"
 import { loadFailure, spawnWorker } from "./spawn.ts"
-
-/** How to start a worker; the rest of its start options is found out here. */
-export interface LifeOptions extends Omit<StartOptions, "opfsProblem" | "workerLock"> {
-  readonly workerUrl: string | undefined
-}
+import { canBroker, leadByBroker } from "./tabs/broker-client.ts"
+import type { Term } from "./tabs/notices.ts"
 
 /** A clean close that takes longer is cut short: what was acknowledged is on disk already. */
 const stopPatienceMs = 1_500
 
-/**
- * One worker from its start to its death, by whatever cause. Then every link
- * made here ends with 1011 and every call in flight rejects with `disconnected`.
- */
-export class WorkerLife {
-  readonly startedAt = performance.now()
-  /** Rejects with the reason if the worker can't serve; it is terminated by then. */
-  readonly ready: Promise<Started>
-  /** Called once when the worker is gone, unless `stop` ended it. */
-  onlost: (() => void) | undefined
+const termGraceMs = 1_000
+
+/** What a page starts its own worker with. */
+export interface OwnOptions extends LifeOptions {
+  readonly keys: Keys
+}
+
+/** A worker of this page: it is terminated when its life ends. */
+export class WorkerLife extends Life {
+  readonly role = "leader"
+  override readonly ready: Promise<Started>
+  override readonly term: Term
+  protected readonly control: Remote<Control>
+  protected readonly signals = crossOriginIsolated ? "sab" : "blob"
   readonly #worker: Worker
-  readonly #control: Remote<Control>
-  readonly #calls = new Set<(error: AgentDBError) => void>()
-  readonly #links = new Set<PortLink>()
-  readonly #over = new AbortController()
-  #gone: AgentDBError | undefined
+  #letTerm = () => {}
+  #isBroking = false
 
   /** @throws AgentDBError `failed_precondition` if there can be no worker. */
-  constructor(options: LifeOptions) {
+  constructor(options: OwnOptions, id: string) {
+    super()
     const { worker, url } = spawnWorker(options.workerUrl)
+    const address = new URL(url, globalThis.location?.href).href
+    this.term = { id, broker: !options.broadcastOnly && canBroker(address) ? address : undefined }
     this.#worker = worker
-    this.#control = wrap<Control>(worker)
+    this.control = wrap<Control>(worker)
     this.ready = this.#start(options, url)
     this.ready.catch(() => {})
   }
 
-  /** Why there is no worker any more. */
-  get gone(): AgentDBError | undefined {
-    return this.#gone
-  }
-
-  /** Makes a call, which rejects with `disconnected` if the worker dies before it answers. */
-  call<T>(send: (control: Remote<Control>) => Promise<Outcome<T>>): Promise<T> {
-    if (this.#gone) return Promise.reject(this.#gone)
-    return new Promise<T>((resolve, reject) => {
-      this.#calls.add(reject)
-      send(this.#control)
-        .then((outcome) => resolve(unwrap(outcome)))
-        .catch(reject)
-        .finally(() => this.#calls.delete(reject))
+  /** Takes in other tabs by the broker. It's not started before there is another tab. */
+  broke(locks: LockManager): void {
+    const { id, broker } = this.term
+    if (this.#isBroking || broker === undefined || this.gone) return
+    this.#isBroking = true
+    const stop = leadByBroker(locks, { url: broker, term: id, lock: termLock(id) }, (port, lock) => {
+      this.race(() => this.control.admit(transfer(port, [port]), lock)).catch(() => {})
     })
-  }
-
-  /** A fresh socket on the service. */
-  openLink(owner: string): PortLink {
-    const { port1, port2 } = new MessageChannel()
-    const link = new PortLink(port1, crossOriginIsolated ? "sab" : "blob")
-    for (const other of this.#links) if (other.ended) this.#links.delete(other)
-    this.#links.add(link)
-    this.accept(owner, port2).catch((error: unknown) => link.lost(CloseCode.internal, AgentDBError.from(error).message))
-    return link
-  }
-
-  /** Has the worker serve a socket on `port`, which moves there. */
-  accept(owner: string, port: MessagePort): Promise<void> {
-    return this.call((control) => control.accept(owner, transfer(port, [port])))
+    this.over.signal.addEventListener("abort", stop)
   }
 
   /** Closes every database cleanly, then ends the worker. */
@@ -82,46 +63,45 @@ export class WorkerLife {
       timer = setTimeout(resolve, stopPatienceMs)
     })
     try {
-      await Promise.race([this.call((control) => control.close()), patience])
+      await Promise.race([this.race(() => this.control.close()), patience])
     } finally {
       clearTimeout(timer)
-      this.end(new AgentDBError("closed", "the service was closed"))
+      this.end(stopped(), CloseCode.goingAway)
     }
   }
 
-  /** Ends the worker at once. */
-  end(error: AgentDBError): void {
-    if (this.#gone) return
-    this.#gone = error
-    this.#over.abort()
+  protected override release(code: number): void {
     this.#worker.terminate()
-    // Before anyone who hears of it can ask for a worker again.
-    this.onlost?.()
-    for (const reject of this.#calls) reject(error)
-    for (const link of this.#links) link.lost(CloseCode.internal, error.message)
+    // Other tabs are told that it died, and by this lock that it left: the former must come first.
+    if (code === CloseCode.internal) setTimeout(this.#letTerm, termGraceMs)
+    else this.#letTerm()
   }
 
-  async #start(options: LifeOptions, url: string): Promise<Started> {
-    const { name, storage, limits } = options
-    const { workerUrl: _, ...rest } = options
-    const lock = workerLock(name, randomId())
+  async #start(options: OwnOptions, url: string): Promise<Started> {
+    const { storage, limits } = options
+    const { workerUrl: _, broadcastOnly: __, ...rest } = options
+    const { term } = this
     const { port1, port2 } = new MessageChannel()
     const stopWatching = watchOver(port1, limits.statementMs, {
-      silent: () => this.end(silent(url)),
-      dead: () => this.end(lost()),
+      silent: () => this.end(silent(url), CloseCode.internal),
+      dead: () => this.end(lost(), CloseCode.internal),
     })
-    this.#over.signal.addEventListener("abort", stopWatching)
+    this.over.signal.addEventListener("abort", stopWatching)
     const loading = new AbortController()
-    this.#worker.addEventListener("error", (event) => this.end(loadFailure(url, event)), { signal: loading.signal })
+    const failed = (event: Event) => this.end(loadFailure(url, event), CloseCode.internal)
+    this.#worker.addEventListener("error", failed, { signal: loading.signal })
     try {
       const opfsProblem = storage === "memory" ? undefined : await pageOpfsProblem()
-      const start = { ...rest, opfsProblem, workerLock: lock }
-      const started = await this.call((control) => control.start(start, transfer(port2, [port2])))
       const locks = await usableLocks()
-      if (locks) whenReleased(locks, lock, () => this.end(lost()), this.#over.signal)
+      if (locks) this.#letTerm = await holdLock(locks, termLock(term.id))
+      if (this.gone) this.#letTerm()
+      const started = await this.race(() =>
+        this.control.start({ ...rest, opfsProblem, term }, transfer(port2, [port2])),
+      )
+      if (locks) whenReleased(locks, workerLock(term.id), () => this.end(lost(), CloseCode.internal), this.over.signal)
       return started
     } catch (error) {
-      this.end(AgentDBError.from(error))
+      this.end(AgentDBError.from(error), CloseCode.internal)
       throw error
     } finally {
       loading.abort()

@@ -11,17 +11,23 @@ export interface Beat {
 export class Heartbeat {
   readonly #port: MessagePort
   readonly #idleMs: number
+  readonly #timer: ReturnType<typeof setInterval>
 
   /** @param idleMs the longest silence that a statement of ordinary length explains. */
   constructor(port: MessagePort, idleMs: number) {
     this.#port = port
     this.#idleMs = idleMs
     port.onmessage = () => this.busy(idleMs)
-    setInterval(() => this.busy(idleMs), 1_000)
+    this.#timer = setInterval(() => this.busy(idleMs), 1_000)
     this.busy(idleMs)
   }
 
   busy(allowMs: number): void {
     this.#port.postMessage({ alive: true, allowMs: Math.max(allowMs, this.#idleMs) } satisfies Beat)
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+    this.#port.close()
   }
 }

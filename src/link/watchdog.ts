@@ -2,7 +2,7 @@ import type { Beat } from "./heartbeat.ts"
 
 const tickMs = 1_000
 /** Beyond what the worker announced. */
-const slackMs = 5_000
+const defaultSlackMs = 5_000
 /** Each tick gives a thawed worker, and this page's own queue, a turn of the event loop. */
 const patienceTicks = 3
 /** A script may take long to come over a slow network. */
@@ -18,11 +18,16 @@ export class SilenceJudge {
   #heardAt: number
   #allowMs: number
   #unanswered = 0
+  readonly #slackMs: number
 
-  /** @param now milliseconds of any steady clock, as everywhere here. */
-  constructor(now: number, allowMs: number) {
+  /**
+   * @param now milliseconds of any steady clock, as everywhere here.
+   * @param slackMs the silence beyond what was announced that needs no question.
+   */
+  constructor(now: number, allowMs: number, slackMs = defaultSlackMs) {
     this.#heardAt = now
     this.#allowMs = allowMs
+    this.#slackMs = slackMs
   }
 
   hear(now: number, allowMs: number): void {
@@ -32,7 +37,7 @@ export class SilenceJudge {
   }
 
   tick(now: number): "fine" | "ask" | "dead" {
-    if (now - this.#heardAt <= this.#allowMs + slackMs) return "fine"
+    if (now - this.#heardAt <= this.#allowMs + this.#slackMs) return "fine"
     if (this.#unanswered >= patienceTicks) return "dead"
     this.#unanswered++
     return "ask"

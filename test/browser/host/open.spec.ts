@@ -178,7 +178,7 @@ test("what a handle opened ends when its page's lock falls free", async ({ page 
     await tx.exec("INSERT INTO t VALUES(1)")
     // As if the page had died: nobody holds its lock any more.
     const { held } = await navigator.locks.query()
-    const name = held?.map((lock) => lock.name).find((name) => name?.includes(":handle:")) as string
+    const name = held?.map((lock) => lock.name).find((name) => name?.startsWith("agentdb-handle:")) as string
     await navigator.locks.request(name, { steal: true }, () => {})
     return tx
   }, id)

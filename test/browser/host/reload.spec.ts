@@ -77,28 +77,3 @@ test("going away and back finds the data", async ({ profile, site }) => {
   await insert(page, 2)
   expect(await values(page)).toEqual([1, 2])
 })
-
-test("a second tab is refused by a code, and gets the service when the first one is gone", async ({
-  profile,
-  site,
-}) => {
-  const first = await profile.open(site.plain)
-  await openService(first)
-  const id = await createTable(first)
-  await insert(first, 1)
-  const second = await profile.open(site.plain)
-  const refusal = await second.evaluate(() =>
-    window.agentdbWeb.openAgentDB().then(
-      () => undefined,
-      ({ code, message }: { code: string; message: string }) => ({ code, message }),
-    ),
-  )
-  expect(refusal).toMatchObject({ code: "failed_precondition", message: expect.stringContaining("another tab") })
-  // The refused one left no worker, and the first is none the worse for it.
-  await expect.poll(() => second.workers().length).toBe(0)
-  await insert(first, 2)
-  await first.close()
-  await openService(second)
-  await connectTo(second, id)
-  expect(await values(second)).toEqual([1, 2])
-})

@@ -1,0 +1,32 @@
+import type { Page } from "@playwright/test"
+import type { Profile } from "../../fixtures/profile.ts"
+import { openService, recordWorkers } from "../host/service-page.ts"
+
+/** Both ways that a tab's calls reach the worker of another tab. */
+export const routes = ["broker", "broadcast"] as const
+export type Route = (typeof routes)[number]
+
+export const testing = (route: Route) => ({ testing: { broadcastOnly: route === "broadcast" } })
+
+/** A new tab with the test page, which keeps its workers and its uncaught errors. */
+export async function newTab(profile: Profile, origin: string): Promise<Page> {
+  const page = await profile.context.newPage()
+  await recordWorkers(page)
+  await page.goto(`${origin}/harness.html`)
+  await page.waitForFunction(() => window.agentdbWeb !== undefined)
+  return page
+}
+
+/** A new tab with the service open. */
+export async function newOpenTab(
+  profile: Profile,
+  origin: string,
+  route: Route = "broker",
+  options: Parameters<typeof openService>[1] = {},
+): Promise<Page> {
+  const page = await newTab(profile, origin)
+  await openService(page, { ...testing(route), ...options })
+  return page
+}
+
+export const roleOf = (page: Page): Promise<string> => page.evaluate(() => window.db.status.role)

@@ -1,0 +1,117 @@
+import type { Page } from "@playwright/test"
+import { expect, test } from "../../fixtures/browser.ts"
+import { rendererOf } from "../../fixtures/renderer.ts"
+import { connectTo, createTable, insert, values } from "../host/service-page.ts"
+import { newOpenTab, roleOf, routes } from "./tab.ts"
+
+/** Ways for a leader to go. */
+const ends = {
+  "closes its handle": (page: Page) => page.evaluate(() => window.db.close()),
+  "closes its tab": (page: Page) => page.close(),
+  "goes to another page": (page: Page) => page.goto("about:blank").then(() => {}),
+}
+
+for (const route of routes) {
+  for (const [how, end] of Object.entries(ends)) {
+    test(`when the leader ${how} the next tab serves, by ${route}`, async ({ profile, site }) => {
+      const first = await newOpenTab(profile, site.plain, route)
+      const id = await createTable(first)
+      await insert(first, 1)
+      const second = await newOpenTab(profile, site.plain, route)
+      const third = await newOpenTab(profile, site.plain, route)
+      for (const tab of [second, third]) await connectTo(tab, id)
+      await third.evaluate((id) => {
+        window.tips = []
+        window.db.watch(id, (tip) => window.tips.push(tip))
+      }, id)
+      await end(first)
+      await insert(second, 2)
+      await insert(third, 3)
+      expect(await values(second)).toEqual([1, 2, 3])
+      expect(await values(third)).toEqual([1, 2, 3])
+      expect([await roleOf(second), await roleOf(third)].sort()).toEqual(["follower", "leader"])
+      await expect.poll(() => third.evaluate(() => window.tips.at(-1))).toBe(4)
+      const tips = await third.evaluate(() => window.tips)
+      expect(tips).toEqual([...new Set(tips)].sort((a, b) => a - b))
+      for (const tab of [second, third]) expect(await tab.evaluate(() => window.failures)).toEqual([])
+    })
+  }
+
+  test(`when the leader's process is killed, calls in flight end by the rules, by ${route}`, async ({
+    profile,
+    site,
+  }) => {
+    const first = await newOpenTab(profile, site.plain, route)
+    const id = await createTable(first)
+    await insert(first, 1)
+    const second = await newOpenTab(profile, site.plain, route)
+    await connectTo(second, id)
+    const pid = await rendererOf(profile, first)
+    expect(await rendererOf(profile, second)).not.toBe(pid)
+    await second.evaluate(() => {
+      const codeOf = (call: Promise<unknown>) =>
+        call.then(
+          () => "done",
+          (error: { code: string }) => error.code,
+        )
+      window.outcomes = (async () => {
+        const tx = await window.connection.begin()
+        await tx.exec("INSERT INTO t VALUES(100)")
+        // Another write waits for the turn, and is in flight when the kill comes.
+        const write = codeOf(window.connection.batch(["INSERT INTO t VALUES(101)"]))
+        const link = await window.db.openLink()
+        const closed = new Promise<number>((resolve) => {
+          link.onclose = ({ code }) => resolve(code)
+          link.onframe = () => {}
+        })
+        window.ready = true
+        const close = await closed
+        const read = await window.connection.query("SELECT count(*) AS n FROM t").first()
+        return { write: await write, commit: await codeOf(tx.commit()), close, read }
+      })()
+    })
+    await second.waitForFunction(() => window.ready)
+    process.kill(pid, "SIGKILL")
+    expect(await second.evaluate(() => window.outcomes)).toEqual({
+      write: "disconnected",
+      commit: "disconnected",
+      close: expect.any(Number),
+      read: { n: 1 },
+    })
+    // As after a handover or a cut, and not as if a statement had been the cause.
+    expect([1001, 1006]).toContain((await second.evaluate(() => window.outcomes)).close)
+    expect(await roleOf(second)).toBe("leader")
+    await insert(second, 2)
+    expect(await values(second)).toEqual([1, 2])
+  })
+
+  test(`a worker that dies under a living leader is started there again, by ${route}`, async ({ profile, site }) => {
+    const first = await newOpenTab(profile, site.plain, route)
+    const id = await createTable(first)
+    const second = await newOpenTab(profile, site.plain, route)
+    await connectTo(second, id)
+    const closing = second.evaluate(async () => {
+      const link = await window.db.openLink()
+      window.ready = true
+      return new Promise<number>((resolve) => {
+        link.onclose = ({ code }) => resolve(code)
+        link.onframe = () => {}
+      })
+    })
+    await second.waitForFunction(() => window.ready)
+    await first.evaluate(() => window.workersMade[0]?.terminate())
+    // It may have died of what this tab asked of it.
+    expect(await closing).toBe(1011)
+    await insert(second, 1)
+    expect([await roleOf(first), await roleOf(second)]).toEqual(["leader", "follower"])
+    expect(await values(second)).toEqual([1])
+  })
+}
+
+declare global {
+  interface Window {
+    tips: number[]
+    ready: boolean
+    outcomes: Promise<{ close: number }>
+  }
+}
