@@ -23,11 +23,19 @@ export class HeldSource implements SnapshotSource {
 
   /** It goes with the worker that made it; then another is made, of the same bytes if nothing was committed. */
   async file(): Promise<SnapshotFile> {
-    const made = await this.#made?.catch(() => undefined)
-    if (made && (await isReadable(made.blob))) return made
+    if (this.#made && !(await this.isLost())) return this.#made
     this.release()
     this.#made = this.#make()
+    this.#made.catch(() => {
+      this.#made = undefined
+    })
     return this.#made
+  }
+
+  /** Whether there was a copy that can't be read any more. */
+  async isLost(): Promise<boolean> {
+    const made = await this.#made?.catch(() => undefined)
+    return made !== undefined && !(await isReadable(made.blob))
   }
 
   connect() {

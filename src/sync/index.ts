@@ -8,5 +8,8 @@ export type {
   SnapshotSource,
 } from "../client/index.ts"
 export { type ContentHash, contentHash, type HashOptions } from "./content-hash.ts"
+export { type PresignedPutOptions, presignedPut, type Sign, type SignedPut, type SignRequest } from "./presigned-put.ts"
 export { forgetPushes, type Place, type PushRecord, pushHistory } from "./push-records.ts"
 export { type PushOptions, type PushResult, pushSnapshot } from "./push-snapshot.ts"
+export type { RetryOptions } from "./retry.ts"
+export { type TusOptions, tus } from "./tus.ts"

@@ -1,5 +1,5 @@
 import { type DBSchema, type IDBPDatabase, openDB } from "idb"
-import { AgentDBError } from "../client/index.ts"
+import { AgentDBError, type EarlierPush } from "../client/index.ts"
 
 /** Where a push goes: one database, one sink, one target. */
 export interface Place {
@@ -67,12 +67,12 @@ function records(): Promise<IDBPDatabase<Schema>> {
 
 const keyOf = ({ databaseId, sink, target }: Place): [string, string, string] => [databaseId, sink, target]
 
-/** Writes down that a push begins. @returns its id */
-export async function recordStart(place: Place): Promise<number> {
+/** Writes down that a push begins. @param resume of the one that was cut before it @returns its id */
+export async function recordStart(place: Place, resume: string | undefined): Promise<number> {
   const { last } = await recall(place)
   const tx = (await records()).transaction("pushes", "readwrite")
   const { databaseId, sink, target } = place
-  const id = await tx.store.add({ databaseId, sink, target, state: "pushing", startedAt: Date.now() })
+  const id = await tx.store.add({ databaseId, sink, target, state: "pushing", startedAt: Date.now(), resume })
   const here = await tx.store.index("place").getAllKeys(keyOf(place))
   const all = await tx.store.getAllKeys()
   const excess = new Set([...here.slice(0, -recordsPerPlace), ...all.slice(0, -recordsInAll)])
@@ -90,18 +90,25 @@ export async function recordMore(id: number, more: Partial<Draft>): Promise<void
   await tx.done
 }
 
+/** What is remembered of an earlier push, as sinks see it. */
+type Recalled = PushRecord & EarlierPush
+
 /** The last push to a place that was done, and a later one whose outcome is not known. */
-export async function recall(place: Place): Promise<{ last?: PushRecord; unfinished?: PushRecord }> {
+export async function recall(place: Place): Promise<{ last: Recalled | undefined; unfinished: Recalled | undefined }> {
   const tx = (await records()).transaction("pushes")
   let cursor = await tx.store.index("place").openCursor(keyOf(place), "prev")
-  let unfinished: PushRecord | undefined
+  let unfinished: Recalled | undefined
   for (; cursor; cursor = await cursor.continue()) {
     const record = cursor.value as PushRecord
-    if (record.state === "done") return unfinished ? { last: record, unfinished } : { last: record }
-    if ((record.state === "pushing" || record.outcomeUnknown) && record.sha256 !== undefined) unfinished ??= record
+    if (!isKnown(record)) continue
+    if (record.state === "done") return { last: record, unfinished }
+    if (record.state === "pushing" || record.outcomeUnknown) unfinished ??= record
   }
-  return unfinished ? { unfinished } : {}
+  return { last: undefined, unfinished }
 }
+
+/** Nothing was sent before its content was known. */
+const isKnown = (record: PushRecord): record is Recalled => record.tip !== undefined && record.sha256 !== undefined
 
 /**
  * The pushes that this browser remembers, newest first: the last 20 of each place, 1,000 in all.

@@ -47,13 +47,17 @@ export async function pushSnapshot(options: PushOptions): Promise<PushResult> {
   return withTurn(place, signal, () => push(options, place, signal))
 }
 
+/** A copy goes with its worker, and that should not happen to every one of them. */
+const copiesAtMost = 3
+
 async function push(options: PushOptions, place: Place, signal: AbortSignal): Promise<PushResult> {
   const { from, databaseId, to, force = false, whenOnline = false, onProgress = () => {} } = options
-  const { last, unfinished } = await recall(place)
+  const before = await recall(place)
   const { tip } = await from.getDatabase(databaseId)
-  if (!force && !unfinished && last?.tip === tip) return { ...resultOf(last), pushed: false }
+  if (!force && !before.unfinished && before.last?.tip === tip) return { ...resultOf(before.last), pushed: false }
 
-  const id = await recordStart(place)
+  const id = await recordStart(place, before.unfinished?.resume)
+  const remember = (resume: string) => recordMore(id, { resume })
   const source = new HeldSource({
     from,
     databaseId,
@@ -61,24 +65,26 @@ async function push(options: PushOptions, place: Place, signal: AbortSignal): Pr
     onFile: ({ tip, sha256, blob }) => recordMore(id, { tip, sha256, size: blob.size }),
   })
   try {
-    for (;;) {
+    for (let again = copiesAtMost; ; ) {
       await awaitNetwork(whenOnline, signal, onProgress)
       try {
-        const remember = (resume: string) => recordMore(id, { resume })
-        const known = { last: last && earlier(last), unfinished: unfinished && earlier(unfinished) }
-        const result = await to.write(source, { force, ...known, signal, remember, onProgress })
+        // This very push is an unfinished one too, once it has been cut.
+        const { last, unfinished } = await recall(place)
+        const result = await to.write(source, { force, last, unfinished, signal, remember, onProgress })
         const { databaseId: targetDatabaseId, ...written } = result
-        await recordMore(id, { ...written, targetDatabaseId, state: "done", endedAt: Date.now() })
+        await recordMore(id, { ...written, targetDatabaseId, resume: undefined, state: "done", endedAt: Date.now() })
         return { ...result, sink: to.name, target: to.target, sourceId: databaseId, pushed: true }
       } catch (error) {
-        if (!whenOnline || isOnline() || signal.aborted) throw error
+        const cutByNetwork = whenOnline && !isOnline()
+        const cutByWorker = !cutByNetwork && (await source.isLost()) && --again > 0
+        if (signal.aborted || !(cutByNetwork || cutByWorker)) throw error
       }
     }
   } catch (error) {
-    const { code } = signal.aborted ? canceled() : AgentDBError.from(error)
-    const outcomeUnknown = code === "unavailable" || code === "canceled"
-    await recordMore(id, { state: "failed", endedAt: Date.now(), code, outcomeUnknown })
-    throw signal.aborted ? canceled() : error
+    const failure = signal.aborted ? canceled() : AgentDBError.from(error)
+    const outcomeUnknown = failure.code === "unavailable" || failure.code === "canceled"
+    await recordMore(id, { state: "failed", endedAt: Date.now(), code: failure.code, outcomeUnknown })
+    throw failure
   } finally {
     source.release()
   }
@@ -89,10 +95,6 @@ async function awaitNetwork(whenOnline: boolean, signal: AbortSignal, onProgress
   if (!whenOnline) throw new AgentDBError("unavailable", "there is no network; `whenOnline: true` waits for it")
   onProgress({ phase: "waiting", doneBytes: 0, totalBytes: 0 })
   await online(signal)
-}
-
-function earlier({ tip = 0, sha256 = "", etag, resume }: PushRecord) {
-  return { tip, sha256, etag, resume }
 }
 
 function resultOf(record: PushRecord): Omit<PushResult, "pushed"> {
