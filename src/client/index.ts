@@ -12,6 +12,7 @@ export type {
   PushProgress,
   SinkOptions,
   SinkResult,
+  SnapshotCopy,
   SnapshotFile,
   SnapshotSink,
   SnapshotSource,

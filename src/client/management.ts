@@ -5,6 +5,8 @@ export interface CreateOptions {
   region?: string | undefined
   /** Whole seconds to live; 0 (default) never expires. Clamped to the service's cap. */
   ttlSeconds?: number | bigint | undefined
+  /** Makes it idempotent: for a day, creating again with the same id gives the same database. */
+  requestId?: string | undefined
 }
 
 export interface CreatedDatabase {

@@ -24,7 +24,9 @@ export class AgentDBServiceClient {
     return traced(async () => {
       const request = new MessageWriter().text(1, o.region ?? "").int(2, whole("ttlSeconds", o.ttlSeconds ?? 0))
       // Idempotent by this id, whoever on the way sends it twice.
-      const answer = await this.#call("CreateDatabase", request, call, { "x-livekit-request-id": requestId() })
+      const answer = await this.#call("CreateDatabase", request, call, {
+        "x-livekit-request-id": o.requestId || requestId(),
+      })
       return { databaseId: answer.text(1), expiresAt: answer.number(2) }
     })
   }

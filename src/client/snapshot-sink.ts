@@ -9,13 +9,21 @@ export interface SnapshotFile {
   readonly tip: number
 }
 
+/** A consistent copy of a database, to be read at leisure. */
+export interface SnapshotCopy {
+  readonly connection: Connection
+  readonly tip: number
+  /** Closes the connection and erases the copy. */
+  release(): Promise<void>
+}
+
 /** The database that a sink writes. */
 export interface SnapshotSource {
   readonly databaseId: string
   /** A consistent copy as a file; made at the first call. */
   file(): Promise<SnapshotFile>
-  /** A connection on the database itself, for a sink that reads rows. The sink closes it. */
-  connect(): Promise<Connection>
+  /** A consistent copy as a database, for a sink that reads rows. The sink releases it. */
+  open(): Promise<SnapshotCopy>
 }
 
 /** What a push does at this moment. */

@@ -61,3 +61,7 @@ function decode(bytes: Uint8Array): string | undefined {
     return undefined
   }
 }
+
+/** What a cell takes in a frame, about. */
+export const cellBytes = (cell: Cell): number =>
+  cell === null || typeof cell !== "object" ? 12 : (cell.bytes?.length ?? 0) + 12

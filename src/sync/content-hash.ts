@@ -20,7 +20,7 @@ export interface HashOptions extends CallOptions {
 }
 
 /** Runs something on a database, again where that helps. */
-type Attempt = <T>(call: (db: Executor) => Promise<T>) => Promise<T>
+export type Attempt = <T>(call: (db: Executor) => Promise<T>) => Promise<T>
 
 /**
  * A hash over what a database says, whatever its pages look like: two databases have the same one if no SQL can
@@ -39,7 +39,7 @@ export function contentHash(db: Executor, options: HashOptions = {}): Promise<Co
 }
 
 /** The same where a read may be repeated: each table is a read of its own. */
-async function hashContent(attempt: Attempt, options: HashOptions = {}): Promise<ContentHash> {
+export async function hashContent(attempt: Attempt, options: HashOptions = {}): Promise<ContentHash> {
   const { onProgress = () => {}, ...o } = options
   const { tip, catalog } = await attempt(async (db) => ({ tip: await tipOf(db, o), catalog: await readCatalog(db, o) }))
   const whole = new Digest().text("agentdb content 1").count(catalog.userVersion).count(catalog.applicationId)
@@ -103,11 +103,11 @@ async function hashTable(
 }
 
 /** Settings of an FTS5 table that its SQL does not have. The version follows from them. */
-const fts5ConfigQuery = (name: string): string =>
+export const fts5ConfigQuery = (name: string): string =>
   `SELECT k, v FROM ${quoteName(`${name}_config`)} WHERE k <> 'version' ORDER BY k`
 
 /** The rows of one of the engine's own tables, in an order that does not depend on how they came. */
-const internalQuery = (name: string): string =>
+export const internalQuery = (name: string): string =>
   name === "sqlite_sequence"
     ? "SELECT name, seq FROM sqlite_sequence ORDER BY name, seq"
     : "SELECT tbl, idx, stat FROM sqlite_stat1 ORDER BY tbl, idx, stat"

@@ -1,4 +1,4 @@
-import type { SnapshotFile, SnapshotSource } from "../client/index.ts"
+import type { SnapshotCopy, SnapshotFile, SnapshotSource } from "../client/index.ts"
 import type { AgentDB } from "../host/agentdb.ts"
 
 interface HeldSourceOptions {
@@ -8,6 +8,9 @@ interface HeldSourceOptions {
   /** Told of each copy that is made. */
   readonly onFile: (file: SnapshotFile) => Promise<void>
 }
+
+/** What a killed page leaves of a copy is erased after this. */
+const copySeconds = 86_400
 
 /** A database as sinks see it. The copy on disk is there until this is released. */
 export class HeldSource implements SnapshotSource {
@@ -38,8 +41,21 @@ export class HeldSource implements SnapshotSource {
     return made !== undefined && !(await isReadable(made.blob))
   }
 
-  connect() {
-    return this.#options.from.connect(this.databaseId)
+  async open(): Promise<SnapshotCopy> {
+    const { from } = this.#options
+    const { blob, tip } = await this.file()
+    const { databaseId } = await from.restoreDatabase(blob, { ttlSeconds: copySeconds })
+    try {
+      const connection = await from.connect(databaseId)
+      const release = async () => {
+        await connection.close()
+        await from.deleteDatabase(databaseId)
+      }
+      return { connection, tip, release }
+    } catch (error) {
+      await from.deleteDatabase(databaseId)
+      throw error
+    }
   }
 
   release(): void {

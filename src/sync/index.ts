@@ -3,6 +3,7 @@ export type {
   PushProgress,
   SinkOptions,
   SinkResult,
+  SnapshotCopy,
   SnapshotFile,
   SnapshotSink,
   SnapshotSource,
@@ -11,5 +12,6 @@ export { type ContentHash, contentHash, type HashOptions } from "./content-hash.
 export { type PresignedPutOptions, presignedPut, type Sign, type SignedPut, type SignRequest } from "./presigned-put.ts"
 export { forgetPushes, type Place, type PushRecord, pushHistory } from "./push-records.ts"
 export { type PushOptions, type PushResult, pushSnapshot } from "./push-snapshot.ts"
+export { type DatabaseService, type ReplayOptions, replay } from "./replay/replay.ts"
 export type { RetryOptions } from "./retry.ts"
 export { type TusOptions, tus } from "./tus.ts"
