@@ -23,9 +23,14 @@ export const developmentKeys: Keys = { devkey: "secret" }
  * @param now Unix seconds.
  */
 export function mintToken(apiKey: string, secret: string, now: number, ttlSeconds = 3600): string {
-  const part = (value: object) => base64Encode(encoder.encode(JSON.stringify(value)), "url")
   const claims = { iss: apiKey, nbf: now, exp: now + ttlSeconds, agent: { databaseAdmin: true } }
-  const signed = `${part({ alg: "HS256", typ: "JWT" })}.${part(claims)}`
+  return signToken({ alg: "HS256", typ: "JWT" }, claims, secret)
+}
+
+/** A token of any header and claims, always signed with HS256. */
+export function signToken(header: object, claims: object, secret: string): string {
+  const part = (value: object) => base64Encode(encoder.encode(JSON.stringify(value)), "url")
+  const signed = `${part(header)}.${part(claims)}`
   return `${signed}.${base64Encode(sign(signed, secret), "url")}`
 }
 

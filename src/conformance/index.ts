@@ -1,0 +1,6 @@
+export type { LinkLike, Token } from "../client/types.ts"
+export type { Limits } from "../wire/limits.ts"
+export type { ConformanceOptions, ManagementCalls } from "./options.ts"
+export { formatReport, type RuleResult } from "./result.ts"
+export { conformanceRules } from "./rules/index.ts"
+export { conformance } from "./run.ts"
