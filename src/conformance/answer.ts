@@ -79,7 +79,7 @@ export class AnswerBuilder {
  * Rows by the schema's rule: walk `types`, and take the next entry of the matching array.
  * @throws Deviation where tags and arrays do not agree
  */
-export function rowsOf(batch: ColumnBatch): Cell[][] {
+function rowsOf(batch: ColumnBatch): Cell[][] {
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true })
   const columns = batch.columns.map((column, index) => {
     const about = `column ${index} of a ColumnBatch`

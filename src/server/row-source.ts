@@ -28,7 +28,6 @@ export interface RowSource {
 
 /** Rows straight from a statement. One row always stands ahead, so the last batch is known as such. */
 export class CursorSource implements RowSource {
-  readonly costs = true
   /** The Columns frame of the rows. */
   readonly columns: Frame
   readonly #requestId: number
@@ -62,6 +61,11 @@ export class CursorSource implements RowSource {
       this.close()
       throw error
     }
+  }
+
+  /** After the last row before an error nothing is left but the Error. */
+  get costs(): boolean {
+    return !this.#failure
   }
 
   produce(): Produced {

@@ -19,6 +19,7 @@ const forms = {
   transfers: { env: { AGENTDB_TRANSFERS: "200" }, files: "test/unit/server/transfers.spec.ts" },
   sqllogictest: { env: { AGENTDB_SQLLOGICTEST: "all" }, files: "test/browser/data-plane/sqllogictest.spec.ts" },
   bundlers: { env: { AGENTDB_BUNDLERS: "all" }, files: "test/browser/bundlers.spec.ts" },
+  conformance: { env: { AGENTDB_CONFORMANCE: "all" }, files: "/conformance/" },
   sample: { env: { AGENTDB_SAMPLE: "all" }, files: "test/browser/sample.spec.ts" },
 }
 

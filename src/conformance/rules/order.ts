@@ -156,7 +156,8 @@ export const order = new Section("Order and bounds")
   .rule("id.duplicate", "A duplicate of a live one: close 1008.", async (stage) => {
     const duplicates: ((peer: Peer) => void)[] = [
       (peer) => peer.send(9, { case: "query", value: { sql: "SELECT 1" } }),
-      (peer) => peer.send(9, { case: "ping", value: {} }),
+      (peer) => peer.send(9, { case: "exec", value: { sql: "SELECT 1" } }),
+      (peer) => peer.send(9, { case: "begin", value: {} }),
     ]
     for (const duplicate of duplicates) {
       const peer = await stage.connect()

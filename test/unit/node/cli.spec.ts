@@ -59,6 +59,11 @@ const mistakes: [string[], string][] = [
   [["serve", "--keys", "nosecret"], "--keys: pair 1 is not of the form key:secret"],
   [["serve", "--keys", "a:b,a:c"], "--keys: a key is there twice"],
   [["serve", "more"], "Unexpected argument 'more'"],
+  [["serve", "--only", "hello"], "'serve' takes no --only"],
+  [["conformance", "--port", "1"], "'conformance' takes no --port"],
+  [["conformance", "--url", "http://localhost/db"], "--url: 'http://localhost/db' is no ws: or wss: address"],
+  [["conformance", "--limits", "nope=1"], "--limits: unknown limit nope"],
+  [["conformance", "--only", "nothing"], "no rule nothing"],
   [["start"], "Unknown command 'start'"],
   [[], "A command is missing"],
 ]
@@ -70,6 +75,19 @@ test("mistakes on the command line are named, with exit code 2", async () => {
     expect(cli.err).toContain("--help")
     expect(cli.out).toBe("")
   }
+})
+
+test("conformance holds a running server against the protocol, and ends with 1 where it deviates", async () => {
+  using server = await Cli.start("serve", "--port", "0", "--keys", "one:secret1,two:secret2")
+  const { wsUrl } = await server.address()
+  const check = ["conformance", "--url", wsUrl, "--keys", "one:secret1,two:secret2", "--only"]
+  using good = await Cli.start(...check, "hello.first,hello.ok,token,transport.no-extras,twirp.json")
+  expect(await good.exit, good.out + good.err).toBe(0)
+  expect(good.out).toMatch(/ok +hello\.first +Hello comes first/)
+  expect(good.out).toMatch(/\n12 passed, 0 failed, 0 not applicable\n$/)
+  using bad = await Cli.start(...check, "hello.ok", "--limits", "pingIntervalMs=1")
+  expect(await bad.exit).toBe(1)
+  expect(bad.out).toMatch(/FAIL +hello\.ok[\s\S]*expected: .*"pingIntervalMs":1,[\s\S]*got: .*"pingIntervalMs":5000,/)
 })
 
 test("--help and --version", async () => {
