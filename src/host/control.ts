@@ -51,10 +51,10 @@ export interface Joined extends Started {
 
 /**
  * The control plane of a worker. An owner is one handle of one page: what it
- * opened ends when it is released, or when the lock it came with falls free.
+ * opened ends when it is released, or when its page is gone.
  */
 export interface ServiceCalls {
-  attach(owner: string, lock: string | undefined): Promise<Outcome<void>>
+  attach(owner: string): Promise<Outcome<void>>
   release(owner: string): Promise<Outcome<void>>
   /** Serves one Wire socket on `port`. */
   accept(owner: string, port: MessagePort): Promise<Outcome<void>>

@@ -40,8 +40,6 @@ export const workerLock = (term: string): string => `agentdb-worker:${term}`
 export const termLock = (term: string): string => `agentdb-term:${term}`
 /** Held by a page of another tab for as long as it uses a worker. */
 export const peerLock = (id: string): string => `agentdb-peer:${id}`
-/** Held by the page of one handle, for as long as both live. */
-export const handleLock = (id: string): string => `agentdb-handle:${id}`
 
 /** 128 random bits; `crypto.randomUUID` is missing on plain http. */
 export function randomId(): string {

@@ -28,7 +28,7 @@ export async function openAgentDB(options: OpenOptions = {}): Promise<AgentDB> {
       const why = reason ?? "it was opened with memory"
       throw new AgentDBError("failed_precondition", `storage "opfs" is not available: ${why}`)
     }
-    const membership = await join(held.supervisor)
+    const membership = join(held.supervisor)
     const keys = () => options.keys ?? held.supervisor.keys
     const token = options.token ?? mintFor(keys)
     const db = new AgentDB({ lease: held, membership, token, project: () => projectOf(token, keys()) })

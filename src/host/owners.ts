@@ -1,5 +1,3 @@
-import { usableLocks, whenReleased } from "./locks.ts"
-
 /** Something opened for an owner: it ends with it, unless it has ended before. */
 export interface Owned {
   readonly ended: boolean
@@ -10,12 +8,9 @@ export interface Owned {
 export class Owners {
   readonly #owners = new Map<string, Set<Owned>>()
 
-  /** From here on `owner` may own things, until `lock` falls free: its page is gone then. */
-  async attach(owner: string, lock: string | undefined): Promise<void> {
+  /** From here on `owner` may own things. */
+  attach(owner: string): void {
     this.#owners.set(owner, new Set())
-    if (lock === undefined) return
-    const locks = await usableLocks()
-    if (locks) whenReleased(locks, lock, () => this.release(owner))
   }
 
   /** Takes `owned`, or ends it at once if its owner is gone: messages of a closing page overtake nothing. */

@@ -37,8 +37,8 @@ export class PeerControlOf extends ServiceControl implements PeerControl {
     })
   }
 
-  /** The page is gone. */
-  end(): void {
+  override end(): void {
+    super.end()
     if (!this.#beats) return
     this.#peers.beats.delete(this.#beats)
     this.#beats.stop()

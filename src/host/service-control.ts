@@ -21,17 +21,26 @@ export interface Core {
 /** The calls that are the same for the page of the worker and for those of other tabs. */
 export class ServiceControl implements ServiceCalls {
   readonly #core: Core
+  readonly #attached = new Set<string>()
 
   constructor(core: Core) {
     this.#core = core
   }
 
-  attach(owner: string, lock: string | undefined): Promise<Outcome<void>> {
-    return outcome(() => this.#core.owners.attach(owner, lock))
+  attach(owner: string): Promise<Outcome<void>> {
+    return outcome(() => {
+      this.#core.owners.attach(owner)
+      this.#attached.add(owner)
+    })
   }
 
   release(owner: string): Promise<Outcome<void>> {
-    return outcome(() => this.#core.owners.release(owner))
+    return outcome(() => this.#release(owner))
+  }
+
+  /** The page is gone. */
+  end(): void {
+    for (const owner of this.#attached) this.#release(owner)
   }
 
   accept(owner: string, port: MessagePort): Promise<Outcome<void>> {
@@ -112,6 +121,11 @@ export class ServiceControl implements ServiceCalls {
 
   twirp(request: TwirpRequest, publish: Publish): Promise<Outcome<TwirpResponse>> {
     return outcome(() => borrowing(publish, () => this.#core.service.twirp(request, publish)))
+  }
+
+  #release(owner: string): void {
+    this.#attached.delete(owner)
+    this.#core.owners.release(owner)
   }
 }
 

@@ -165,28 +165,3 @@ test("close does not wait for a statement that runs on", async ({ page }) => {
   await connectTo(page, id)
   expect(await values(page)).toEqual([1])
 })
-
-test("what a handle opened ends when its page's lock falls free", async ({ page }) => {
-  await openService(page)
-  const id = await createTable(page)
-  const tx = await page.evaluateHandle(async (id) => {
-    const { client, mintToken } = window.agentdbWeb
-    const link = await window.db.openLink()
-    const token = mintToken("devkey", "secret", Math.floor(Date.now() / 1_000))
-    const connection = await client.connect({ link, databaseId: id, token })
-    const tx = await connection.begin()
-    await tx.exec("INSERT INTO t VALUES(1)")
-    // As if the page had died: nobody holds its lock any more.
-    const { held } = await navigator.locks.query()
-    const name = held?.map((lock) => lock.name).find((name) => name?.startsWith("agentdb-handle:")) as string
-    await navigator.locks.request(name, { steal: true }, () => {})
-    return tx
-  }, id)
-  // The write turn is free again, for a handle that is still there.
-  await openService(page)
-  await connectTo(page, id)
-  await insert(page, 2)
-  const commit = await tx.evaluate((tx) => tx.commit().catch((error: { code: string }) => error.code))
-  expect(["closed", "disconnected"]).toContain(commit)
-  expect(await values(page)).toEqual([2])
-})
