@@ -1,13 +1,14 @@
 import { Database } from "../sqlite/database.ts"
 import type { Engine } from "../sqlite/engine.ts"
-import { type MetaAttributes, parseMeta } from "../sqlite/meta.ts"
-import type { Storage } from "../storage/storage.ts"
+import { type MetaAttributes, type MetaRecord, parseMeta } from "../sqlite/meta.ts"
+import type { RawFile, Storage } from "../storage/storage.ts"
 import type { DatabaseInfo } from "../wire/database-info.ts"
 import { AgentDBError } from "../wire/errors.ts"
 import type { Limits } from "../wire/limits.ts"
 import { type Clock, unixSeconds } from "./clock.ts"
 import { newDatabaseId, notFound } from "./database-id.ts"
 import { OpenDatabase } from "./open-database.ts"
+import { ProjectIndex } from "./project-index.ts"
 import type { RunQueue } from "./run-queue.ts"
 
 /** How long a database stays open after its last user: a reload comes back within this. */
@@ -22,8 +23,8 @@ export interface Entry {
   tip: number
   /** Not closed cleanly: its tip is known once it has been opened. */
   dirty: boolean
-  /** Its meta file tells nothing any more; only a deletion is possible. */
-  readonly damaged: boolean
+  /** Why it is refused: `data_loss` if it is damaged, `failed_precondition` if a newer version has written it. */
+  problem: AgentDBError | undefined
   opening: Promise<OpenDatabase> | undefined
   open: OpenDatabase | undefined
   users: number
@@ -38,7 +39,7 @@ export class Catalog {
   readonly #limits: Limits
   readonly #clock: Clock
   readonly #queue: RunQueue
-  readonly #projects = new Map<string, Promise<Map<string, Entry>>>()
+  readonly #projects = new Map<string, ProjectIndex>()
   #disarmExpiry = () => {}
   #nextExpiry = Number.POSITIVE_INFINITY
   #lastOrder = 0
@@ -52,25 +53,41 @@ export class Catalog {
     this.#queue = queue
   }
 
-  /** Loads every project, so that databases expire at their time and not at the next call. */
+  /** Reads every project, so that databases expire at their time and not at the next call. One by one: others wait. */
   async loadAll(): Promise<void> {
-    for (const project of await this.#storage.projects()) await this.entries(project)
+    for (const project of await this.#storage.projects()) await this.#index(project).all(1)
   }
 
-  /** The project's databases that have not expired, oldest first. */
+  /** The project's databases that have not expired, oldest first; those that are refused too. */
   async list(project: string): Promise<Entry[]> {
     const now = unixSeconds(this.#clock)
     const entries = [...(await this.entries(project)).values()]
-    return entries
-      .filter((entry) => !entry.damaged && !hasExpired(entry, now))
-      .sort((a, b) => a.attributes.order - b.attributes.order)
+    return entries.filter((entry) => !hasExpired(entry, now)).sort((a, b) => a.attributes.order - b.attributes.order)
   }
 
-  /** @throws AgentDBError `not_found`, `data_loss` for a database whose meta file is damaged. */
+  /** @throws AgentDBError `not_found`, or the entry's problem. */
   async find(project: string, id: string): Promise<Entry> {
-    const entry = (await this.entries(project)).get(id)
+    const entry = await this.#find(project, id)
+    if (entry.problem) throw entry.problem
+    return entry
+  }
+
+  /** The files of a database that is refused, as they are. */
+  async rawFiles(project: string, id: string): Promise<RawFile[]> {
+    const entry = await this.#find(project, id)
+    // It may be found out only now.
+    if (!entry.problem)
+      await this.retain(entry).then(
+        () => this.release(entry),
+        () => {},
+      )
+    if (entry.problem) return this.#storage.rawFiles(project, id)
+    throw new AgentDBError("failed_precondition", "the database is not damaged; dump it")
+  }
+
+  async #find(project: string, id: string): Promise<Entry> {
+    const entry = await this.#index(project).find(id)
     if (!entry || hasExpired(entry, unixSeconds(this.#clock))) throw notFound()
-    if (entry.damaged) throw new AgentDBError("data_loss", "the database's meta file is damaged")
     return entry
   }
 
@@ -97,18 +114,20 @@ export class Catalog {
       await this.#storage.remove(project, id)
       throw error
     }
-    entries.set(id, entry)
+    this.#index(project).add(entry)
     this.#armExpiry(entry)
     this.#linger(entry)
     return entry
   }
 
-  /** Removes the stored bytes. Sockets on it end with `not_found` and 1008. */
+  /**
+   * Removes the stored bytes. Sockets on it end with `not_found` and 1008.
+   * @throws AgentDBError `failed_precondition` for one of a newer version, which may keep more than this one knows of
+   */
   async delete(project: string, id: string): Promise<void> {
-    const entries = await this.entries(project)
-    const entry = entries.get(id)
-    if (!entry || hasExpired(entry, unixSeconds(this.#clock))) throw notFound()
-    await this.#erase(entries, entry)
+    const entry = await this.#find(project, id)
+    if (entry.problem?.code === "failed_precondition") throw entry.problem
+    await this.#erase(entry)
   }
 
   /** Opens the database for one more user, who releases it later. */
@@ -130,9 +149,14 @@ export class Catalog {
 
   /** What the management plane tells of it. Opens it only if it was not closed cleanly. */
   async info(entry: Entry): Promise<DatabaseInfo> {
-    if (!entry.open && entry.dirty) {
-      await this.retain(entry)
-      this.release(entry)
+    if (!entry.open && entry.dirty && !entry.problem) {
+      // One that turns out damaged is told of with what is known.
+      await this.retain(entry).then(
+        () => this.release(entry),
+        (error: unknown) => {
+          if (!entry.problem) throw error
+        },
+      )
     }
     const { region, createdAt, expiresAt } = entry.attributes
     return { databaseId: entry.id, region, createdAt, expiresAt, tip: entry.open?.database.durableTip ?? entry.tip }
@@ -142,8 +166,8 @@ export class Catalog {
   async close(): Promise<void> {
     this.#closed = true
     this.#disarmExpiry()
-    for (const loading of this.#projects.values()) {
-      for (const entry of (await loading.catch(() => new Map<string, Entry>())).values()) {
+    for (const index of this.#projects.values()) {
+      for (const entry of index.known) {
         entry.disarmLinger()
         await entry.opening?.catch(() => {})
         this.#shut(entry)
@@ -151,44 +175,53 @@ export class Catalog {
     }
   }
 
-  /** The project's databases by id, read from storage the first time. */
+  /** The project's databases by id. */
   entries(project: string): Promise<Map<string, Entry>> {
-    let loading = this.#projects.get(project)
-    if (!loading) {
-      loading = this.#load(project)
-      this.#projects.set(project, loading)
-      // A failed read is tried again by the next caller.
-      loading.catch(() => this.#projects.delete(project))
-    }
-    return loading
+    return this.#index(project).all()
   }
 
-  async #load(project: string): Promise<Map<string, Entry>> {
-    const entries = new Map<string, Entry>()
-    for (const id of await this.#storage.databases(project)) {
+  #index(project: string): ProjectIndex {
+    let index = this.#projects.get(project)
+    if (!index) {
+      index = new ProjectIndex({
+        ids: () => this.#storage.databases(project),
+        entry: (id) => this.#read(project, id),
+      })
+      this.#projects.set(project, index)
+    }
+    return index
+  }
+
+  async #read(project: string, id: string): Promise<Entry | undefined> {
+    const found = await this.#readMeta(project, id)
+    // A creation that was cut before its first record, or a removal before its last step.
+    if (!found) {
+      await this.#storage.remove(project, id)
+      return undefined
+    }
+    const entry =
+      found instanceof AgentDBError
+        ? newEntry(project, id, { region: "", createdAt: 0, expiresAt: 0, order: orderOfId(id) })
+        : newEntry(project, id, found.attributes, found)
+    if (found instanceof AgentDBError) entry.problem = found
+    else this.#lastOrder = Math.max(this.#lastOrder, entry.attributes.order)
+    this.#armExpiry(entry)
+    return entry
+  }
+
+  /** The record of a database, or why it is refused; undefined if there is no database. */
+  async #readMeta(project: string, id: string): Promise<MetaRecord | AgentDBError | undefined> {
+    try {
       const bytes = await this.#storage.readMeta(project, id)
       const meta = bytes && parseMeta(bytes)
-      if (!bytes?.length || (!meta && (await this.#neverFinished(project, id)))) {
-        // A creation that was cut before its first record, or a deletion before its last step: no data either way.
-        await this.#storage.remove(project, id)
-        continue
-      }
-      const lost = { region: "", createdAt: 0, expiresAt: 0, order: 0 }
-      const entry = newEntry(project, id, meta?.attributes ?? lost, meta)
-      this.#lastOrder = Math.max(this.#lastOrder, entry.attributes.order)
-      entries.set(id, entry)
-      this.#armExpiry(entry)
-    }
-    return entries
-  }
-
-  /** Of a database without a valid record: whether it never had one, because its creation was cut while writing it. */
-  async #neverFinished(project: string, id: string): Promise<boolean> {
-    try {
+      if (!bytes || meta) return meta
       Database.open(this.#engine, await this.#storage.open(project, id)).abandon()
-      return false
+      return undefined
     } catch (error) {
-      return AgentDBError.from(error).code === "not_found"
+      const failure = AgentDBError.from(error)
+      if (failure.code === "not_found") return undefined
+      if (isRefusal(failure)) return failure
+      throw failure
     }
   }
 
@@ -201,23 +234,31 @@ export class Catalog {
   }
 
   async #openFiles(entry: Entry): Promise<OpenDatabase> {
-    const files = await this.#storage.open(entry.project, entry.id)
-    if (this.#closed) {
-      files.close()
-      throw new AgentDBError("unavailable", "the service is closing")
+    if (entry.problem) throw entry.problem
+    try {
+      const files = await this.#storage.open(entry.project, entry.id)
+      if (this.#closed) {
+        files.close()
+        throw new AgentDBError("unavailable", "the service is closing")
+      }
+      entry.dirty = true
+      // The files are the database's from here on, also if it throws.
+      entry.open = this.#host(entry, Database.open(this.#engine, files))
+      return entry.open
+    } catch (error) {
+      const failure = AgentDBError.from(error)
+      if (isRefusal(failure)) entry.problem = failure
+      throw failure
     }
-    entry.dirty = true
-    // The files are the database's from here on, also if it throws.
-    entry.open = this.#host(entry, Database.open(this.#engine, files))
-    return entry.open
   }
 
   #host(entry: Entry, database: Database): OpenDatabase {
     const tell = (tip: number) => {
       for (const watcher of [...entry.watchers]) watcher(tip)
     }
-    return new OpenDatabase(database, this.#limits, this.#clock, this.#queue, tell, () => {
+    return new OpenDatabase(database, this.#limits, this.#clock, this.#queue, tell, (error) => {
       entry.open = undefined
+      if (isRefusal(error)) entry.problem = error
     })
   }
 
@@ -240,8 +281,9 @@ export class Catalog {
     }
   }
 
-  async #erase(entries: Map<string, Entry>, entry: Entry): Promise<void> {
-    entries.delete(entry.id)
+  async #erase(entry: Entry): Promise<void> {
+    const index = this.#index(entry.project)
+    index.remove(entry.id)
     entry.disarmLinger()
     try {
       await entry.opening?.catch(() => {})
@@ -251,7 +293,7 @@ export class Catalog {
       open?.discard()
       await this.#storage.remove(entry.project, entry.id)
     } catch (error) {
-      entries.set(entry.id, entry)
+      index.add(entry)
       throw error
     }
   }
@@ -268,15 +310,24 @@ export class Catalog {
   async #expire(): Promise<void> {
     this.#nextExpiry = Number.POSITIVE_INFINITY
     const now = unixSeconds(this.#clock)
-    for (const loading of [...this.#projects.values()]) {
-      const entries = await loading.catch(() => new Map<string, Entry>())
-      for (const entry of [...entries.values()]) {
-        if (!hasExpired(entry, now)) this.#armExpiry(entry)
-        // What cannot be erased now is hidden all the same, and erased at the next start.
-        else await this.#erase(entries, entry).catch(() => {})
-      }
+    for (const entry of [...this.#projects.values()].flatMap((index) => [...index.known])) {
+      if (!hasExpired(entry, now)) this.#armExpiry(entry)
+      // What cannot be erased now is hidden all the same, and erased at the next start.
+      else await this.#erase(entry).catch(() => {})
     }
   }
+}
+
+/** A failure that stays: no other attempt would end otherwise. */
+function isRefusal({ code }: AgentDBError): boolean {
+  return code === "data_loss" || code === "failed_precondition"
+}
+
+/** Of one whose own order is lost: before all others, and always the same, so that pages neither repeat nor skip. */
+function orderOfId(id: string): number {
+  let order = 0
+  for (const char of id) order = (order * 57 + char.charCodeAt(0)) % 2 ** 40
+  return 1 + order
 }
 
 function hasExpired({ attributes: { expiresAt } }: Entry, now: number): boolean {
@@ -295,7 +346,7 @@ function newEntry(
     attributes,
     tip: meta?.tip ?? 0,
     dirty: meta?.dirty ?? true,
-    damaged: attributes.order === 0,
+    problem: undefined,
     opening: undefined,
     open: undefined,
     users: 0,

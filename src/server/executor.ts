@@ -320,7 +320,7 @@ export class Executor {
       },
       failed: (error) => {
         forget()
-        this.#reply.fail(request, error)
+        this.#answerFailure(request, error)
       },
     })
     this.#streams.add(stream)
@@ -347,7 +347,12 @@ export class Executor {
   #fail(request: Request, error: unknown): void {
     this.#transaction.noteEngineRollback()
     this.#open.noteFailure()
-    this.#reply.fail(request, AgentDBError.from(error))
+    this.#answerFailure(request, AgentDBError.from(error))
+  }
+
+  #answerFailure(request: Request, error: AgentDBError): void {
+    this.#reply.fail(request, error)
+    if (error.code === "data_loss") this.#open.damaged(error)
   }
 }
 

@@ -1,3 +1,4 @@
+import type { RawFile } from "../storage/storage.ts"
 import type { DatabaseInfo } from "../wire/database-info.ts"
 import { AgentDBError } from "../wire/errors.ts"
 import type { Limits } from "../wire/limits.ts"
@@ -96,6 +97,12 @@ export class Management {
   async dump(id: string, publish: Publish): Promise<Dump> {
     checkDatabaseId(id)
     return this.#dumps.dump(await this.#catalog.find(this.#project, id), publish)
+  }
+
+  /** The files of a database that is refused as damaged, as they are: what can be rescued is in them. */
+  async rawFiles(id: string): Promise<RawFile[]> {
+    checkDatabaseId(id)
+    return this.#catalog.rawFiles(this.#project, id)
   }
 
   /** A copy as a file with its SHA-256. The caller erases it by `eraseHeld`. */

@@ -80,6 +80,12 @@ export class OpenDatabase {
     if (!this.#gone && this.database.failure !== undefined) this.#scheduleFlush()
   }
 
+  /** The file turned out not to be what was written: nobody goes on with it, and no byte of it is changed any more. */
+  damaged(error: AgentDBError): void {
+    this.flush()
+    this.#fail(error)
+  }
+
   #scheduleFlush(): void {
     if (this.#flushScheduled) return
     this.#flushScheduled = true

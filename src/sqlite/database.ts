@@ -51,19 +51,18 @@ export class Database {
 
   /**
    * Recovers what a crash left, and flushes it.
-   * @throws AgentDBError `data_loss` if the file or its record is damaged, `not_found` if its creation never ended
+   * @throws AgentDBError `data_loss` if the file, its WAL or its record is damaged, `failed_precondition` if a newer
+   * version has written it, `not_found` if its creation never ended. No byte of it was changed then.
    */
   static open(engine: Engine, files: DatabaseFiles): Database {
     return owning(files, () => {
       const meta = MetaFile.open(files.meta)
       if (meta) {
-        try {
-          return new Database(engine, files, meta)
-        } catch (error) {
-          throw damage(error)
-        }
+        // Beside an empty file the engine takes a WAL for a leftover, and empties it.
+        if (files.main.getSize() === 0) throw new AgentDBError("data_loss", "the database file is empty")
+        return new Database(engine, files, meta)
       }
-      if (files.main.getSize() <= emptyDatabase().length && files.wal.getSize() === 0) {
+      if (isUnfinished(files)) {
         throw new AgentDBError("not_found", "the database was never finished")
       }
       throw new AgentDBError("data_loss", "no record of the database is valid")
@@ -141,7 +140,8 @@ export class Database {
   get failure(): AgentDBError | undefined {
     const { syncFailure } = this.#mount
     if (syncFailure !== undefined) {
-      this.#failure ??= new AgentDBError(this.#engine.codeName(syncFailure), "disk I/O error")
+      const message = syncFailure === Rc.FULL ? "database or disk is full" : "disk I/O error"
+      this.#failure ??= new AgentDBError(this.#engine.codeName(syncFailure), message)
     }
     return this.#failure
   }
@@ -277,6 +277,16 @@ function writeAll(file: SyncFile, bytes: Uint8Array): void {
   if (file.write(bytes, { at: 0 }) !== bytes.length) throw new AgentDBError("SQLITE_FULL", "database or disk is full")
 }
 
+/** Without a record: whether it holds nothing but what a creation writes, some of it perhaps not. */
+function isUnfinished({ main, wal }: DatabaseFiles): boolean {
+  const start = emptyDatabase()
+  const size = main.getSize()
+  if (wal.getSize() > 0 || size > start.length) return false
+  const found = new Uint8Array(size)
+  main.read(found, { at: 0 })
+  return found.every((byte, i) => byte === 0 || byte === start[i])
+}
+
 function firstRead(connection: Connection): void {
   const statement = connection.prepareOwn("SELECT count(*) FROM sqlite_schema")
   try {
@@ -284,11 +294,4 @@ function firstRead(connection: Connection): void {
   } finally {
     statement.finalize()
   }
-}
-
-/** What SQLite calls corrupt is, for a database of ours, lost data. */
-function damage(error: unknown): unknown {
-  if (!(error instanceof AgentDBError)) return error
-  const isDamage = /^SQLITE_(?:CORRUPT|NOTADB)/.test(error.code)
-  return isDamage ? new AgentDBError("data_loss", error.message, { cause: error }) : error
 }

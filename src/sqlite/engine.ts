@@ -16,6 +16,9 @@ export interface EngineParts {
   readonly heapLimitBytes: number
 }
 
+/** SQLITE_CORRUPT_VTAB and _SEQUENCE are not among them: SQL can bring those about in a file that is whole. */
+const isDamage = /^SQLITE_(?:CORRUPT(?:_INDEX)?|NOTADB)$/
+
 /** One instance of SQLite with its VFS: one per worker, for all of its databases. */
 export class Engine {
   readonly sqlite: SqliteExports
@@ -93,12 +96,15 @@ export class Engine {
     return name ?? "SQLITE_ERROR"
   }
 
-  /** The error that `rc` stands for, with the message of the connection's last failure. */
+  /** The error that `rc` stands for (`data_loss` where the file is not what was written), with the message of the connection's last failure. */
   error(db: number, rc: number): AgentDBError {
     const extended = db === 0 ? rc : this.sqlite.sqlite3_extended_errcode(db)
     // The connection may already tell of something else, such as a rollback after the failure.
     const code = (extended & 0xff) === (rc & 0xff) ? extended : rc
     const message = db === 0 ? this.codeName(rc) : this.heap.text(this.sqlite.sqlite3_errmsg(db))
-    return new AgentDBError(this.codeName(code), message)
+    const name = this.codeName(code)
+    return isDamage.test(name)
+      ? new AgentDBError("data_loss", `the database is damaged: ${message} (${name})`)
+      : new AgentDBError(name, message)
   }
 }

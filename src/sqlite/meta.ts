@@ -29,18 +29,37 @@ export interface MetaRecord {
   readonly attributes: MetaAttributes
 }
 
+/** How far the WAL was flushed after a record was written: what was acknowledged since. */
+export interface WalMark {
+  /** Of the record that stood when it was written. */
+  readonly seq: number
+  readonly salt1: number
+  readonly salt2: number
+  readonly mxFrame: number
+}
+
 /*
  * A slot is a page of its own, so that a torn write of one cannot reach the other. Big-endian:
  * 0 magic, 4 format version, 8 seq, 16 tip, 24 salt1, 28 salt2, 32 mxFrame, 36 dirty, 40 length of the attributes,
- * 44 the attributes as JSON, zeros, and a checksum of all before it in the last 16 bytes.
+ * 44 the attributes as JSON, zeros, and a checksum of all before it in the last 16 bytes. Magic, version and checksum
+ * keep their places in every later version, so that each can tell what is newer from what is damaged.
+ *
+ * The third page holds the mark: 0 magic, 4 salt1, 8 salt2, 12 mxFrame, 16 seq, 24 a checksum of 16 bytes. It is
+ * written without a flush, so it costs a commit nothing, and one that is torn is as good as none.
  */
 const slotBytes = 4096
+const markAt = 2 * slotBytes
+const markBytes = 24
+const fileBytes = 3 * slotBytes
 const headerBytes = 44
 const checksumBytes = 16
 const magic = 0x4144_424d
 const formatVersion = 1
 
-/** The newest valid record of a meta file; undefined if there is none. */
+/**
+ * The newest valid record of a meta file; undefined if there is none.
+ * @throws AgentDBError `failed_precondition` if a newer version of this package has written it
+ */
 export function parseMeta(bytes: Uint8Array): MetaRecord | undefined {
   const slots = [readSlot(bytes, 0), readSlot(bytes, 1)].filter((slot) => slot !== undefined)
   return slots.sort((a, b) => b.seq - a.seq)[0]
@@ -50,10 +69,13 @@ export function parseMeta(bytes: Uint8Array): MetaRecord | undefined {
 export class MetaFile {
   readonly #file: SyncFile
   #record: MetaRecord
+  /** As it was found at opening; undefined if there is none that is whole. */
+  readonly mark: WalMark | undefined
 
-  private constructor(file: SyncFile, record: MetaRecord) {
+  private constructor(file: SyncFile, record: MetaRecord, mark?: WalMark) {
     this.#file = file
     this.#record = record
+    this.mark = mark
   }
 
   /**
@@ -64,15 +86,25 @@ export class MetaFile {
     const record = { seq: 0, tip: 0, salt1: 0, salt2: 0, mxFrame: 0, dirty: false, attributes }
     const slot = encodeSlot(record)
     file.truncate(0)
+    // All that it will ever need, so that a full disk never stops a record.
+    file.truncate(fileBytes)
     writeSlot(file, slot, 0)
     return new MetaFile(file, record)
   }
 
-  /** Undefined if the file holds no valid record. */
+  /**
+   * Undefined if the file holds no valid record.
+   * @throws AgentDBError as `parseMeta`; `data_loss` if the newest record was damaged after it had been flushed
+   */
   static open(file: SyncFile): MetaFile | undefined {
-    const bytes = new Uint8Array(2 * slotBytes)
-    const record = parseMeta(bytes.subarray(0, file.read(bytes, { at: 0 })))
-    return record && new MetaFile(file, record)
+    const bytes = new Uint8Array(fileBytes)
+    const found = bytes.subarray(0, file.read(bytes, { at: 0 }))
+    const record = parseMeta(found)
+    const mark = readMark(found)
+    if (record && mark && mark.seq > record.seq) {
+      throw new AgentDBError("data_loss", `record ${mark.seq} of the database is damaged`)
+    }
+    return record && new MetaFile(file, record, mark)
   }
 
   get record(): MetaRecord {
@@ -84,6 +116,15 @@ export class MetaFile {
     const record = { ...this.#record, ...change, seq: this.#record.seq + 1 }
     writeSlot(this.#file, encodeSlot(record), record.seq % 2)
     this.#record = record
+  }
+
+  /** Notes that the WAL is flushed up to here. What is lost of it with the process is nothing but a check. */
+  note(position: Omit<WalMark, "seq">): void {
+    try {
+      this.#file.write(encodeMark({ ...position, seq: this.#record.seq }), { at: markAt })
+    } catch {
+      // An older mark says less, and nothing wrong.
+    }
   }
 }
 
@@ -118,9 +159,16 @@ function readSlot(bytes: Uint8Array, index: number): MetaRecord | undefined {
   const slot = bytes.subarray(index * slotBytes, (index + 1) * slotBytes)
   if (slot.length < slotBytes) return undefined
   const view = new DataView(slot.buffer, slot.byteOffset, slot.length)
-  if (view.getUint32(0) !== magic || view.getUint32(4) !== formatVersion) return undefined
+  if (view.getUint32(0) !== magic) return undefined
   const found = slot.subarray(slotBytes - checksumBytes)
   if (!checksum(slot).every((byte, i) => byte === found[i])) return undefined
+  const version = view.getUint32(4)
+  if (version > formatVersion) {
+    throw new AgentDBError(
+      "failed_precondition",
+      `the database has format ${version}, and this version of agentdb-web knows up to ${formatVersion}: use a newer one`,
+    )
+  }
   const attributes = new TextDecoder().decode(slot.subarray(headerBytes, headerBytes + view.getUint32(40)))
   return {
     seq: Number(view.getBigUint64(8)),
@@ -130,6 +178,32 @@ function readSlot(bytes: Uint8Array, index: number): MetaRecord | undefined {
     mxFrame: view.getUint32(32),
     dirty: view.getUint32(36) !== 0,
     attributes: JSON.parse(attributes) as MetaAttributes,
+  }
+}
+
+function encodeMark({ seq, salt1, salt2, mxFrame }: WalMark): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(markBytes + checksumBytes)
+  const view = new DataView(bytes.buffer)
+  view.setUint32(0, magic)
+  view.setUint32(4, salt1)
+  view.setUint32(8, salt2)
+  view.setUint32(12, mxFrame)
+  view.setBigUint64(16, BigInt(seq))
+  bytes.set(sha256(bytes.subarray(0, markBytes)).subarray(0, checksumBytes), markBytes)
+  return bytes
+}
+
+function readMark(meta: Uint8Array): WalMark | undefined {
+  const bytes = meta.subarray(markAt, markAt + markBytes + checksumBytes)
+  if (bytes.length < markBytes + checksumBytes) return undefined
+  const view = new DataView(bytes.buffer, bytes.byteOffset)
+  const expected = sha256(bytes.subarray(0, markBytes)).subarray(0, checksumBytes)
+  if (view.getUint32(0) !== magic || !expected.every((byte, i) => byte === bytes[markBytes + i])) return undefined
+  return {
+    salt1: view.getUint32(4),
+    salt2: view.getUint32(8),
+    mxFrame: view.getUint32(12),
+    seq: Number(view.getBigUint64(16)),
   }
 }
 

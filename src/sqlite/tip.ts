@@ -1,6 +1,6 @@
 import type { SyncFile } from "../storage/storage.ts"
 import { AgentDBError } from "../wire/errors.ts"
-import type { MetaFile } from "./meta.ts"
+import type { MetaFile, WalMark } from "./meta.ts"
 import { countCommits, type WalIndex } from "./wal-index.ts"
 
 /**
@@ -47,6 +47,8 @@ export class Tip {
   /** The WAL was flushed. */
   markDurable(): void {
     this.#durable = this.live
+    const { position } = this.#index
+    if (position.mxFrame > 0) this.#meta.note(position)
   }
 
   /** Before a checkpoint or the last close: the WAL that the record counts in is about to go. */
@@ -69,12 +71,23 @@ export class Tip {
 }
 
 function recover(meta: MetaFile, index: WalIndex, wal: SyncFile): number {
-  const { record } = meta
+  const { record, mark } = meta
   const { salt1, salt2, mxFrame } = index.position
+  // What was flushed after the record was written is in the WAL, or the WAL is damaged.
+  const isMarkNewer = mark?.seq === record.seq && !(isSameWal(mark, record) && mark.mxFrame <= record.mxFrame)
+  if (isMarkNewer && !(isSameWal(mark, { salt1, salt2 }) && mxFrame >= mark.mxFrame)) {
+    throw new AgentDBError("data_loss", `the WAL is damaged: of ${mark.mxFrame} frames that were flushed some are gone`)
+  }
   if (mxFrame === 0) return record.tip
-  const sameWal = salt1 === record.salt1 && salt2 === record.salt2
+  const sameWal = isSameWal(record, { salt1, salt2 })
   if (sameWal && mxFrame < record.mxFrame) {
     throw new AgentDBError("data_loss", `the WAL ends at frame ${mxFrame}, its record tells of ${record.mxFrame}`)
   }
   return record.tip + countCommits(wal, index.pageSize, sameWal ? record.mxFrame : 0, mxFrame)
+}
+
+type WalSalts = Pick<WalMark, "salt1" | "salt2">
+
+function isSameWal(a: WalSalts, b: WalSalts): boolean {
+  return a.salt1 === b.salt1 && a.salt2 === b.salt2
 }

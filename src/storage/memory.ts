@@ -1,7 +1,7 @@
 import { AgentDBError } from "../wire/errors.ts"
 import { MemoryFile } from "./memory-file.ts"
 import { checkId, databaseNotFound, databasePath } from "./paths.ts"
-import type { DatabaseFiles, DumpFile, DumpName, Storage, SyncFile } from "./storage.ts"
+import type { DatabaseFiles, DumpFile, DumpName, RawFile, Storage, SyncFile } from "./storage.ts"
 
 interface Folder {
   readonly main: MemoryFile
@@ -21,6 +21,22 @@ export class MemoryStorage implements Storage {
 
   async databases(project: string): Promise<string[]> {
     return [...(this.#projects.get(project)?.keys() ?? [])]
+  }
+
+  async isThere(): Promise<boolean> {
+    return true
+  }
+
+  async isDatabaseThere(project: string, id: string): Promise<boolean> {
+    return this.#find(project, id) !== undefined
+  }
+
+  async rawFiles(project: string, id: string): Promise<RawFile[]> {
+    const { main, wal, meta } = this.#get(project, id)
+    return Object.entries({ "data.sqlite": main, "data.sqlite-wal": wal, meta }).map(([name, file]) => ({
+      name,
+      content: new Blob(file.parts()),
+    }))
   }
 
   async readMeta(project: string, id: string): Promise<Uint8Array | undefined> {

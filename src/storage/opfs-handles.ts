@@ -17,22 +17,26 @@ export function openSyncHandle(file: FileSystemFileHandle): Promise<SyncFile> {
 
 /** Renames a file that nobody has open: after a crash it has the one name or the other. The handle goes with it. */
 export function moveFile(file: FileSystemFileHandle, folder: FileSystemDirectoryHandle, name: string): Promise<void> {
-  return (file as SyncFileHandle).move(folder, name)
+  return whenFree(file.name, () => (file as SyncFileHandle).move(folder, name))
 }
 
 /**
  * Opens a file for this worker alone; waits for a dead worker's handle.
  * @throws AgentDBError `unavailable` if somebody still holds it after some seconds
  */
-export async function acquire(file: FileSystemFileHandle): Promise<SyncFile> {
+export function acquire(file: FileSystemFileHandle): Promise<SyncFile> {
+  return whenFree(file.name, () => openSyncHandle(file))
+}
+
+async function whenFree<T>(name: string, action: () => Promise<T>): Promise<T> {
   const giveUpAt = performance.now() + conflictWaitMs
   for (let pause = 10; ; pause = Math.min(pause * 2, longestPauseMs)) {
     try {
-      return await openSyncHandle(file)
+      return await action()
     } catch (error) {
       if (!isExclusiveConflict(error)) throw error
       if (performance.now() > giveUpAt) {
-        throw new AgentDBError("unavailable", `another tab or worker holds the file ${file.name}`, { cause: error })
+        throw new AgentDBError("unavailable", `another tab or worker holds the file ${name}`, { cause: error })
       }
       await new Promise((resolve) => setTimeout(resolve, pause))
     }
@@ -67,18 +71,10 @@ export async function findFile(
 
 /** Removes an entry; one that is not there is removed already. */
 export async function removeEntry(folder: FileSystemDirectoryHandle, name: string, recursive = false): Promise<void> {
-  const giveUpAt = performance.now() + conflictWaitMs
-  for (;;) {
-    try {
-      return await folder.removeEntry(name, { recursive })
-    } catch (error) {
-      if (isNotFound(error)) return
-      if (!isExclusiveConflict(error)) throw error
-      if (performance.now() > giveUpAt) {
-        throw new AgentDBError("unavailable", `another tab or worker holds ${name}`, { cause: error })
-      }
-      await new Promise((resolve) => setTimeout(resolve, longestPauseMs))
-    }
+  try {
+    await whenFree(name, () => folder.removeEntry(name, { recursive }))
+  } catch (error) {
+    if (!isNotFound(error)) throw error
   }
 }
 

@@ -1,11 +1,14 @@
 import { AgentDBError } from "../wire/errors.ts"
 import { acquire, entryNames, findFile, findFolder, moveFile, removeEntry } from "./opfs-handles.ts"
-import { checkId, databaseNotFound, databasePath, decodeSegment, encodeSegment } from "./paths.ts"
+import { checkId, databaseNotFound, databasePath, decodeSegment, encodeSegment, isDatabaseId } from "./paths.ts"
 import { ScratchPool } from "./scratch-pool.ts"
-import type { DatabaseFiles, DumpFile, DumpName, Storage, SyncFile } from "./storage.ts"
+import type { DatabaseFiles, DumpFile, DumpName, RawFile, Storage, SyncFile } from "./storage.ts"
 
 const formatVersion = 1
+const formatName = "format"
 const fileNames = { main: "data.sqlite", wal: "data.sqlite-wal", meta: "meta" } as const
+/** The main file of a database whose removal has begun. */
+const removedName = "removed"
 const dumpPrefix = "dump-"
 /** A dump has this name until all of it is there. */
 const unfinishedPrefix = "unfinished-dump-"
@@ -38,6 +41,10 @@ export class OpfsStorage implements Storage {
     return new OpfsStorage(root, new ScratchPool(scratch))
   }
 
+  async isThere(): Promise<boolean> {
+    return (await findFile(this.#root, formatName)) !== undefined
+  }
+
   async projects(): Promise<string[]> {
     const names = await entryNames(this.#root, "directory")
     return names.map(decodeSegment).filter((name) => name !== undefined)
@@ -45,39 +52,68 @@ export class OpfsStorage implements Storage {
 
   async databases(project: string): Promise<string[]> {
     const folder = await findFolder(this.#root, encodeSegment(project))
-    return folder ? entryNames(folder, "directory") : []
+    const names = folder ? await entryNames(folder, "directory") : []
+    return names.filter(isDatabaseId)
   }
 
   async readMeta(project: string, id: string): Promise<Uint8Array | undefined> {
     const folder = await this.#find(project, id)
-    // Removal takes the main file first.
-    if (!folder || !(await findFile(folder, fileNames.main))) return undefined
-    const meta = await findFile(folder, fileNames.meta)
-    return meta && new Uint8Array(await (await meta.getFile()).arrayBuffer())
+    if (!folder || (await findFile(folder, removedName))) return undefined
+    const [main, wal, meta] = await Promise.all([
+      read(folder, fileNames.main),
+      read(folder, fileNames.wal),
+      read(folder, fileNames.meta),
+    ])
+    if (main && meta) return new Uint8Array(await meta.arrayBuffer())
+    // A creation has its files, empty, before it writes to one; a removal leaves what is left to nobody.
+    if (!main?.size && !wal?.size && !meta?.size) return undefined
+    throw fileMissing(main ? fileNames.meta : fileNames.main)
+  }
+
+  async isDatabaseThere(project: string, id: string): Promise<boolean> {
+    const folder = await this.#find(project, id)
+    if (!folder) return false
+    const found = await Promise.all(Object.values(fileNames).map((name) => findFile(folder, name)))
+    return found.every((file) => file !== undefined)
+  }
+
+  async rawFiles(project: string, id: string): Promise<RawFile[]> {
+    const folder = await this.#find(project, id)
+    if (!folder) throw databaseNotFound(id)
+    const files = await Promise.all(
+      Object.values(fileNames).map(async (name) => ({ name, content: await read(folder, name) })),
+    )
+    return files.flatMap(({ name, content }) => (content ? [{ name, content }] : []))
   }
 
   async create(project: string, id: string): Promise<DatabaseFiles> {
     const path = databasePath(project, id)
     if (await this.#find(project, id)) throw new AgentDBError("already_exists", `database ${id} exists`)
     const parent = await this.#root.getDirectoryHandle(encodeSegment(project), { create: true })
-    const folder = await parent.getDirectoryHandle(id, { create: true })
-    return acquireFiles(path, folder)
+    try {
+      const folder = await parent.getDirectoryHandle(id, { create: true })
+      return await acquireFiles(path, folder, true)
+    } catch (error) {
+      await this.remove(project, id).catch(() => {})
+      throw error
+    }
   }
 
   async open(project: string, id: string): Promise<DatabaseFiles> {
     const folder = await this.#find(project, id)
-    // The order of removal makes the main file the one that tells whether the database is there.
-    if (!folder || !(await findFile(folder, fileNames.main))) throw databaseNotFound(id)
-    return acquireFiles(databasePath(project, id), folder)
+    if (!folder || (await findFile(folder, removedName))) throw databaseNotFound(id)
+    return acquireFiles(databasePath(project, id), folder, false)
   }
 
   async remove(project: string, id: string): Promise<void> {
     const folder = await this.#find(project, id)
     const parent = folder && (await findFolder(this.#root, encodeSegment(project)))
     if (!folder || !parent) return
-    await removeEntry(folder, fileNames.main)
-    await removeEntry(folder, fileNames.wal)
-    await removeEntry(folder, fileNames.meta)
+    // One step decides: from here on every start goes on with the removal. Without it a missing file is damage.
+    // A new file would need room, which a full disk has not.
+    const main = await findFile(folder, fileNames.main)
+    if (main) await moveFile(main, folder, removedName)
+    for (const name of [fileNames.wal, fileNames.meta, removedName]) await removeEntry(folder, name)
     await removeEntry(parent, id, true)
   }
 
@@ -143,10 +179,12 @@ export class OpfsStorage implements Storage {
 }
 
 /** All three or none; what was written before a crash is flushed before anyone reads it. */
-async function acquireFiles(path: string, folder: FileSystemDirectoryHandle): Promise<DatabaseFiles> {
+async function acquireFiles(path: string, folder: FileSystemDirectoryHandle, isNew: boolean): Promise<DatabaseFiles> {
   const open: SyncFile[] = []
-  const take = async (name: string): Promise<SyncFile> => {
-    const file = await acquire(await folder.getFileHandle(name, { create: true }))
+  const take = async (name: string, create: boolean): Promise<SyncFile> => {
+    const handle = create ? await folder.getFileHandle(name, { create }) : await findFile(folder, name)
+    if (!handle) throw fileMissing(name)
+    const file = await acquire(handle)
     open.push(file)
     file.flush()
     return file
@@ -155,10 +193,10 @@ async function acquireFiles(path: string, folder: FileSystemDirectoryHandle): Pr
     for (const file of open.splice(0)) file.close()
   }
   try {
-    // The main file last: it is there only if the others are.
-    const meta = await take(fileNames.meta)
-    const wal = await take(fileNames.wal)
-    const main = await take(fileNames.main)
+    const meta = await take(fileNames.meta, isNew)
+    // Whether one may be missing, the mark in the meta file tells.
+    const wal = await take(fileNames.wal, true)
+    const main = await take(fileNames.main, isNew)
     return { path, main, wal, meta, close }
   } catch (error) {
     close()
@@ -166,18 +204,28 @@ async function acquireFiles(path: string, folder: FileSystemDirectoryHandle): Pr
   }
 }
 
+const fileMissing = (name: string): AgentDBError =>
+  new AgentDBError("data_loss", `the file ${name} of the database is missing`)
+
+async function read(folder: FileSystemDirectoryHandle, name: string): Promise<File | undefined> {
+  return (await findFile(folder, name))?.getFile()
+}
+
+/** @throws AgentDBError `failed_precondition` for a newer format, `data_loss` for one that is none */
 async function checkFormat(root: FileSystemDirectoryHandle): Promise<void> {
-  const found = await findFile(root, "format")
+  const found = await findFile(root, formatName)
   const text = found ? await (await found.getFile()).text() : ""
-  if (text === "") {
-    const file = await acquire(await root.getFileHandle("format", { create: true }))
+  // A first start that was cut left it empty, or allotted and not written.
+  if (/^\0*$/.test(text)) {
+    const file = await acquire(await root.getFileHandle(formatName, { create: true }))
     file.write(new TextEncoder().encode(String(formatVersion)), { at: 0 })
     file.flush()
     file.close()
-  } else if (!/^\d+$/.test(text) || Number(text) > formatVersion) {
-    throw new AgentDBError(
-      "failed_precondition",
-      `the stored data has format ${text}, which is newer than this version`,
-    )
+    return
+  }
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new AgentDBError("data_loss", "the file that tells the format is damaged")
+  if (Number(text) > formatVersion) {
+    const known = `this version of agentdb-web knows up to ${formatVersion}`
+    throw new AgentDBError("failed_precondition", `the stored data has format ${text}, and ${known}: use a newer one`)
   }
 }

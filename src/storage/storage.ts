@@ -31,6 +31,13 @@ export interface DumpFile {
   discard(): Promise<void>
 }
 
+/** A file of a database as it is, in whatever state. */
+export interface RawFile {
+  readonly name: string
+  /** On OPFS the File on disk. */
+  readonly content: Blob
+}
+
 export interface DumpName {
   project: string
   id: string
@@ -50,13 +57,26 @@ export interface Storage {
   projects(): Promise<string[]>
   /** The ids that have a folder, whatever its state. */
   databases(project: string): Promise<string[]>
-  /** The whole meta file of a database that is not open; undefined if there is none or its removal has begun. */
+  /** False if somebody else has erased everything: what is written from now on is kept by nobody. */
+  isThere(): Promise<boolean>
+  /**
+   * The whole meta file of a database that is not open; undefined if there is nothing of it, since its creation was
+   * cut before it wrote or its removal has begun.
+   * @throws AgentDBError `data_loss` if a file of it is missing while others hold something
+   */
   readMeta(project: string, id: string): Promise<Uint8Array | undefined>
+  /** False if a file of a database has been erased by somebody else. */
+  isDatabaseThere(project: string, id: string): Promise<boolean>
+  /** The files of a database that is not open, whatever is in them. */
+  rawFiles(project: string, id: string): Promise<RawFile[]>
   /** New and empty files. */
   create(project: string, id: string): Promise<DatabaseFiles>
-  /** Every file has been flushed before this returns, so that what is read is what is on disk. */
+  /**
+   * Every file has been flushed before this returns, so that what is read is what is on disk.
+   * @throws AgentDBError `data_loss` if one is missing
+   */
   open(project: string, id: string): Promise<DatabaseFiles>
-  /** Erases a database that is not open: its data first, then its meta file, then the folder. Idempotent. */
+  /** Erases a database that is not open. Once it has begun, every start goes on with it. Idempotent. */
   remove(project: string, id: string): Promise<void>
   /** An empty scratch file for a sorter, if one is at hand. */
   takeTemp(): SyncFile | undefined

@@ -9,8 +9,10 @@ const steps: { last: string; sizes: Record<string, number> }[] = [
   { last: "creation: all files", sizes: { meta: 0, "data.sqlite-wal": 0, "data.sqlite": 0 } },
   { last: "creation: the first page", sizes: { meta: 0, "data.sqlite-wal": 0, "data.sqlite": 4096 } },
   { last: "creation: half of the record", sizes: { meta: 2048, "data.sqlite-wal": 0, "data.sqlite": 4096 } },
-  { last: "deletion: the data", sizes: { meta: 8192, "data.sqlite-wal": 8192 } },
-  { last: "deletion: the log", sizes: { meta: 8192 } },
+  { last: "deletion: the mark", sizes: { meta: 12_288, "data.sqlite-wal": 8192, removed: 8192 } },
+  { last: "deletion: the log", sizes: { meta: 12_288, removed: 8192 } },
+  { last: "deletion: the record", sizes: { removed: 8192 } },
+  { last: "deletion: the data", sizes: {} },
 ]
 
 /** Cuts the files of a database to these sizes, and removes the others. May be called again. */
@@ -19,6 +21,10 @@ function cutTo(page: Page, databaseId: string, sizes: Record<string, number>): P
     async ([id, sizes]) => {
       let folder = await navigator.storage.getDirectory()
       for (const name of ["agentdb", "devkey", id]) folder = await folder.getDirectoryHandle(name)
+      if ("removed" in sizes) {
+        const main = await folder.getFileHandle("data.sqlite").catch(() => undefined)
+        await (main as unknown as { move(name: string): Promise<void> } | undefined)?.move("removed")
+      }
       for await (const [name, file] of folder.entries()) {
         const size = sizes[name]
         if (size === undefined) await folder.removeEntry(name)
