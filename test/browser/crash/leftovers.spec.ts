@@ -46,17 +46,19 @@ for (const end of ["closed", "crashed"] as const) {
     site,
   }) => {
     await openHarness(page, site.plain)
-    const [kept = "", ...cut] = await page.evaluate(async (count) => {
+    const wrote = [true, ...steps.map(({ last }) => last.startsWith("deletion"))]
+    const [kept = "", ...cut] = await page.evaluate(async (wrote) => {
       window.service = await window.agentdbWeb.openAgentDB({ storage: "opfs" })
       const ids: string[] = []
-      for (let i = 0; i < count; i++) {
+      for (const hasTable of wrote) {
         const { databaseId } = await window.service.createDatabase()
+        ids.push(databaseId)
+        if (!hasTable) continue
         const db = await window.service.connect(databaseId)
         await db.exec("CREATE TABLE t(x)")
-        ids.push(databaseId)
       }
       return ids
-    }, 1 + steps.length)
+    }, wrote)
     // A crash leaves the databases marked as open.
     if (end === "closed") await closeService(page)
     await page.reload()
