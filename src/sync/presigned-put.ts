@@ -97,8 +97,6 @@ class Upload {
   readonly #sink: SinkOptions
   readonly #retry: Retry
   #ready: Ready | undefined
-  /** An attempt may have arrived although nobody said so. */
-  #outcomeUnknown = false
 
   constructor(options: PresignedPutOptions, source: SnapshotSource, sink: SinkOptions) {
     this.#options = options
@@ -112,7 +110,6 @@ class Upload {
     let renewed = 0
     for (;;) {
       const file = await this.#source.file()
-      this.#outcomeUnknown ||= this.#sink.unfinished?.sha256 === file.sha256
       const ready = await this.#readyFor(file)
       const condition = await this.#condition(file, ready)
       if ("done" in condition) return condition.done
@@ -125,9 +122,10 @@ class Upload {
         if (++renewed > renewals || !this.#signer) throw expired()
         this.#ready = await this.#sign(this.#signer, file, "expired")
       } else if (answer.status === 412) {
-        const own = this.#outcomeUnknown ? await this.#stored(file, ready) : undefined
+        // An attempt may have arrived although its answer did not; browsers repeat requests by themselves, too.
+        const own = await this.#stored(file, ready)
         if (own) return own
-        throw conflict(this.#outcomeUnknown)
+        throw conflict(ready.head === undefined)
       } else if (answer.status >= 200 && answer.status < 300) {
         return this.#verified(file, ready, answer)
       } else throw refusal(answer)
@@ -184,7 +182,7 @@ class Upload {
       if (remote.sha256 === file.sha256) return { done: resultOf(file, ready, remote.etag) }
       const known = [last?.sha256, unfinished?.sha256]
       const isOwn = remote.etag === etag || (remote.sha256 !== undefined && known.includes(remote.sha256))
-      if (!isOwn || remote.etag === undefined) throw conflict(false)
+      if (!isOwn || remote.etag === undefined) throw conflict()
       return { headers: { "if-match": remote.etag } }
     }
     if (etag !== undefined) return { headers: { "if-match": etag } }
@@ -205,7 +203,7 @@ class Upload {
     const checksum = url.covers("x-amz-checksum-sha256") && { "x-amz-checksum-sha256": hexToBase64(file.sha256) }
     const content = url.covers("x-amz-content-sha256") && { "x-amz-content-sha256": file.sha256 }
     try {
-      const answer = await putBlob({
+      return await putBlob({
         url: url.href,
         headers: { ...checksum, ...content, ...condition, ...headers },
         // Without a type of its own, since a Content-Type may be signed.
@@ -214,12 +212,9 @@ class Upload {
         stallMs: this.#options.stallMs ?? 120_000,
         onProgress: progress,
       })
-      if (answer.status >= 500) this.#outcomeUnknown = true
-      return answer
     } catch (error) {
-      if (!(error instanceof NoAnswer)) throw error
-      this.#outcomeUnknown = true
-      return undefined
+      if (error instanceof NoAnswer) return undefined
+      throw error
     }
   }
 
@@ -283,13 +278,11 @@ const unreachable = (answer: PutAnswer | undefined) =>
 const expired = () =>
   new AgentDBError("permission_denied", "the signature of the URL has expired, and `onExpired` gave no valid one")
 
-const conflict = (outcomeUnknown: boolean) =>
+const conflict = (mayBeOwn = false) =>
   new AgentDBError(
     "failed_precondition",
     "the target holds a snapshot that this browser did not put there; pull it first, or push with `force`" +
-      (outcomeUnknown
-        ? ". It may be an attempt of this browser whose answer was lost: with `head` that can be told"
-        : ""),
+      (mayBeOwn ? ". If it may be an attempt of this browser whose answer was lost: with `head` that can be told" : ""),
   )
 
 const mismatch = (what: string) => new AgentDBError("data_loss", `the target has stored something else: ${what}`)

@@ -174,7 +174,7 @@ test("with `head` a conflict shows before anything is sent, and equal content is
 
 test("an upload that arrived without an answer is known again by `head`, at once or in the next push", async () => {
   const [url, head] = await Promise.all([store.signPut(), store.signHead()])
-  store.proxy.cutAt("answer")
+  store.proxy.cutAt({})
   const first = await presignedPut({ url, head, retry }).write(sourceOf(bytes), sinkOptions())
   expect(store.puts.map(({ status }) => status)).toEqual([200])
   expect(store.proxy.cuts).toBe(1)
