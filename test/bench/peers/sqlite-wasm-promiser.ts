@@ -1,0 +1,32 @@
+import { sqlite3Worker1Promiser } from "@sqlite.org/sqlite-wasm"
+import type { Peer, Row, Scalar } from "../peer.ts"
+
+type Promiser = (type: string, args: Record<string, unknown>) => Promise<{ result: { resultRows?: Row[] } }>
+
+export async function open(): Promise<Peer> {
+  const promiser = (await sqlite3Worker1Promiser()) as unknown as Promiser
+  await promiser("open", { filename: "file:bench.db?vfs=opfs" })
+  const exec = (sql: string, bind?: readonly Scalar[]) =>
+    promiser("exec", { sql, ...(bind && bind.length > 0 ? { bind } : {}) })
+  const all = async (sql: string, bind: readonly Scalar[] = []) => {
+    const { result } = await promiser("exec", {
+      sql,
+      ...(bind.length > 0 ? { bind } : {}),
+      rowMode: "object",
+      resultRows: [],
+    })
+    return result.resultRows ?? []
+  }
+  return {
+    durable: true,
+    dialect: "sqlite",
+    exec,
+    all,
+    get: async (sql, params) => (await all(sql, params))[0],
+    async many(sql, rows) {
+      await exec("BEGIN")
+      await Promise.all(rows.map((row) => exec(sql, row)))
+      await exec("COMMIT")
+    },
+  }
+}
