@@ -26,10 +26,12 @@ export function fill(page: Page, rows: number): Promise<string> {
     const { databaseId } = await agentdb.createDatabase()
     const db = await agentdb.connect(databaseId)
     await db.exec("CREATE TABLE t(id INTEGER PRIMARY KEY, filler)")
-    await db.exec(
-      `WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM c LIMIT ${rows})
-       INSERT INTO t(filler) SELECT randomblob(1000) FROM c`,
-    )
+    for (let left = rows; left > 0; left -= 5_000) {
+      await db.exec(
+        `WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM c LIMIT ${Math.min(left, 5_000)})
+         INSERT INTO t(filler) SELECT randomblob(1000) FROM c`,
+      )
+    }
     await db.close()
     return databaseId
   }, rows)
