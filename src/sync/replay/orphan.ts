@@ -22,6 +22,8 @@ export class Orphan {
   readonly #retry: Retry
   readonly #remember: (resume: string) => Promise<void>
   #trace: Trace
+  /** There is nothing to delete. */
+  #refused = false
 
   private constructor({ service, retry }: Place, trace: Trace, remember: (resume: string) => Promise<void>) {
     this.#service = service
@@ -47,7 +49,12 @@ export class Orphan {
 
   async create(region: string | undefined): Promise<string> {
     const { requestId } = this.#trace
-    const { databaseId } = await patiently(this.#retry, () => this.#service.createDatabase({ region, requestId }))
+    const { databaseId } = await patiently(this.#retry, () =>
+      this.#service.createDatabase({ region, requestId }),
+    ).catch((error: unknown) => {
+      this.#refused = !isUnknown(error)
+      throw error
+    })
     this.#trace = { requestId, databaseId }
     await this.#remember(JSON.stringify(this.#trace))
     return databaseId
@@ -59,6 +66,7 @@ export class Orphan {
    * @throws AgentDBError `unavailable` if that can't be had now; what was remembered finds it again
    */
   async delete(why: unknown): Promise<void> {
+    if (this.#refused) return
     try {
       await patiently(this.#retry, async () => {
         const { requestId } = this.#trace
@@ -87,14 +95,19 @@ function parse(resume: string): Trace | undefined {
   }
 }
 
+/** Whether the call may have been executed, or may be if it is sent again. */
+function isUnknown(error: unknown): boolean {
+  const { code } = AgentDBError.from(error)
+  return code === "disconnected" || code === "unavailable"
+}
+
 /** Creating with a request id and deleting may both be repeated, whatever came of the call before. */
 async function patiently<T>(retry: Retry, call: () => Promise<T>): Promise<T> {
   for (let failures = 1; ; failures++) {
     try {
       return await call()
     } catch (error) {
-      const { code } = AgentDBError.from(error)
-      if (failures >= retry.attempts || (code !== "disconnected" && code !== "unavailable")) throw error
+      if (failures >= retry.attempts || !isUnknown(error)) throw error
       // An abort waits for it: it is what leaves nothing behind.
       await pause(delayBefore(retry, failures), new AbortController().signal)
     }
