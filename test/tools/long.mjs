@@ -20,8 +20,11 @@ const forms = {
   sqllogictest: { env: { AGENTDB_SQLLOGICTEST: "all" }, files: "test/browser/data-plane/sqllogictest.spec.ts" },
   bundlers: { env: { AGENTDB_BUNDLERS: "all" }, files: "test/browser/bundlers.spec.ts" },
   conformance: { env: { AGENTDB_CONFORMANCE: "all" }, files: "/conformance/" },
-  sync: { env: { AGENTDB_SYNC_KILLS: "10", AGENTDB_SYNC_KIB: "20000" }, files: "test/browser/sync/cuts.spec.ts" },
   "push-size": { env: { AGENTDB_PUSH_MIB: "1024" }, files: "test/browser/sync/push-size.spec.ts" },
+  sync: {
+    env: { AGENTDB_SYNC_KILLS: "10", AGENTDB_SYNC_KIB: "20000", AGENTDB_REPLAY_ROUNDS: "10" },
+    files: "test/(browser/sync/cuts|unit/sync/replay-faults).spec.ts",
+  },
   sample: { env: { AGENTDB_SAMPLE: "all" }, files: "test/browser/sample.spec.ts" },
 }
 
