@@ -9,6 +9,10 @@ const forms = {
     env: { AGENTDB_KILLS: "10", AGENTDB_OPERATION_KILLS: "10" },
     files: "test/browser/crash/(kills|mid-operation).spec.ts",
   },
+  tabs: {
+    env: { AGENTDB_TAB_ROUNDS: "20", AGENTDB_TAB_OPENS: "50" },
+    files: "test/browser/tabs/(writers|opening).spec.ts",
+  },
   fuzz: { env: { AGENTDB_FUZZ: "20" }, files: "test/unit/fuzz" },
   dump: { env: { AGENTDB_DUMP_MIB: "200" }, files: "test/browser/crash/dump-size.spec.ts" },
   cancel: { env: { AGENTDB_CANCEL_ROUNDS: "50" }, files: "test/browser/data-plane/cancel.spec.ts" },
