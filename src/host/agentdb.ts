@@ -20,8 +20,9 @@ import type { OnProgress, Outcome, ServiceCalls } from "./control.ts"
 import { publishDump } from "./dump-urls.ts"
 import type { Membership } from "./membership.ts"
 import type { Lease } from "./registry.ts"
+import { asBlob, untilAborted } from "./restoring.ts"
 import { fetchTwirp } from "./twirp-fetch.ts"
-import type { ConnectOptions, RestoreOptions } from "./types.ts"
+import type { ConnectOptions, RestoredDatabase, RestoreOptions } from "./types.ts"
 import { watchTip } from "./watch.ts"
 
 /** What a handle is made of; `openAgentDB` makes it. @internal */
@@ -114,10 +115,25 @@ export class AgentDB extends EventTarget implements AsyncDisposable {
     }
   }
 
-  /** Rejects with `unimplemented`: this version can't take a file in. */
-  async restoreDatabase(_file: Blob | Uint8Array, _o: RestoreOptions = {}): Promise<CreatedDatabase> {
-    this.#assertOpen()
-    throw new AgentDBError("unimplemented", "restoreDatabase is not part of this version")
+  /**
+   * A new database with all that a SQLite file holds, at tip 1: of any page size and encoding, and in WAL mode or not.
+   * The file is copied in slices and then checked as a whole. The database is not to be seen before that, and nothing
+   * is left of one that is refused, canceled or cut.
+   * @throws AgentDBError `invalid_argument` for what is no SQLite database (or one that this SQLite can't use),
+   * `data_loss` for one that is damaged or was cut, `SQLITE_FULL` where there is no room, `canceled` by the signal
+   */
+  async restoreDatabase(file: Blob | Uint8Array, o: RestoreOptions = {}): Promise<RestoredDatabase> {
+    const { wal, signal, onProgress, ...options } = o
+    const from = { file: asBlob(file), wal: wal && asBlob(wal) }
+    const { owner } = this.#parts.membership
+    const restored = await untilAborted(signal, (end, alive) => {
+      const progress = proxy((bytes: number, totalBytes: number) => onProgress?.({ bytes, totalBytes }))
+      return this.#manage((control, key) =>
+        control.restore(owner, key, { ...from, alive }, options, transfer(end, [end]), progress),
+      )
+    })
+    void this.#parts.lease.supervisor.refreshEstimate()
+    return restored
   }
 
   /** Connects to a database of the service. The connection ends with this handle. */

@@ -1,6 +1,6 @@
 import { type Remote, releaseProxy } from "comlink"
 import type { Dump, HeldDump, Publish } from "../server/dumps.ts"
-import type { Created, CreateOptions, ListOptions, Page } from "../server/management.ts"
+import type { Created, CreateOptions, ListOptions, Page, Restored } from "../server/management.ts"
 import type { TwirpRequest, TwirpResponse } from "../server/twirp.ts"
 import type { DatabaseInfo } from "../wire/database-info.ts"
 import { AgentDBError } from "../wire/errors.ts"
@@ -11,6 +11,14 @@ import type { StorageChoice } from "./types.ts"
 
 /** Bytes of a copy that is being made. */
 export type OnProgress = (doneBytes: number, totalBytes: number) => void
+
+/** A file that is to become a database. Blobs pass by reference. */
+export interface RestoreFile {
+  readonly file: Blob
+  readonly wal: Blob | undefined
+  /** A `blob:` URL, which is revoked to cancel; it can be read while the worker can't be told otherwise. */
+  readonly alive: string
+}
 
 /** What a control call answers: a thrown error would lose its code on the way. */
 export type Outcome<T> = { readonly ok: T } | { readonly error: { readonly code: string; readonly message: string } }
@@ -68,6 +76,15 @@ export interface ServiceCalls {
   dump(apiKey: string, id: string, publish: Publish): Promise<Outcome<Dump>>
   /** A copy with its SHA-256, erased when `end` gets a message or falls with its owner. */
   hold(owner: string, apiKey: string, id: string, end: MessagePort, onProgress: OnProgress): Promise<Outcome<HeldDump>>
+  /** Canceled by a message on `end`, or with its owner. */
+  restore(
+    owner: string,
+    apiKey: string,
+    from: RestoreFile,
+    options: CreateOptions,
+    end: MessagePort,
+    onProgress: OnProgress,
+  ): Promise<Outcome<Restored>>
   twirp(request: TwirpRequest, publish: Publish): Promise<Outcome<TwirpResponse>>
 }
 

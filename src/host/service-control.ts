@@ -1,15 +1,19 @@
 import { CloseCode } from "../link/link.ts"
 import { PortLink } from "../link/port-link.ts"
 import type { Dump, HeldDump, Publish } from "../server/dumps.ts"
-import type { Created, CreateOptions, ListOptions, Page } from "../server/management.ts"
+import type { Created, CreateOptions, ListOptions, Page, Restored } from "../server/management.ts"
 import type { Service } from "../server/service.ts"
 import type { TwirpRequest, TwirpResponse } from "../server/twirp.ts"
 import type { DatabaseInfo } from "../wire/database-info.ts"
-import { borrowing, type OnProgress, type Outcome, outcome, type ServiceCalls } from "./control.ts"
+import { borrowing, type OnProgress, type Outcome, outcome, type RestoreFile, type ServiceCalls } from "./control.ts"
 import type { Owners } from "./owners.ts"
+import { readUrl } from "./read-url.ts"
 
 /** Between two messages about a copy that is being made. */
 const progressMs = 100
+
+/** A look at a URL costs 0.5 to 3 ms. */
+const readMs = 50
 
 /** What the pages of all tabs reach in a worker. */
 export interface Core {
@@ -119,6 +123,38 @@ export class ServiceControl implements ServiceCalls {
     )
   }
 
+  restore(
+    owner: string,
+    apiKey: string,
+    { file, wal, alive }: RestoreFile,
+    options: CreateOptions,
+    end: MessagePort,
+    onProgress: OnProgress,
+  ): Promise<Outcome<Restored>> {
+    return outcome(() =>
+      borrowing(onProgress, async () => {
+        const restore = {
+          ended: false,
+          end() {
+            restore.ended = true
+            end.close()
+          },
+        }
+        end.onmessage = restore.end
+        this.#core.owners.add(owner, restore)
+        const isRevoked = whetherRevoked(alive)
+        const isCanceled = (ranMs: number) => restore.ended || isRevoked(ranMs)
+        const tell = atMostEvery(progressMs, onProgress)
+        try {
+          const management = this.#core.service.management(apiKey)
+          return await management.restore({ file, wal, onProgress: tell, isCanceled }, options)
+        } finally {
+          restore.end()
+        }
+      }),
+    )
+  }
+
   twirp(request: TwirpRequest, publish: Publish): Promise<Outcome<TwirpResponse>> {
     return outcome(() => borrowing(publish, () => this.#core.service.twirp(request, publish)))
   }
@@ -126,6 +162,17 @@ export class ServiceControl implements ServiceCalls {
   #release(owner: string): void {
     this.#attached.delete(owner)
     this.#core.owners.release(owner)
+  }
+}
+
+/** Looks at a URL from inside the engine, now and then. Where a live one can't be read, a dead one means nothing. */
+function whetherRevoked(url: string): (ranMs: number) => boolean {
+  const works = readUrl(url)
+  let next = readMs
+  return (ranMs) => {
+    if (!works || ranMs < next) return false
+    next = ranMs + readMs
+    return !readUrl(url)
   }
 }
 

@@ -1,4 +1,10 @@
-import type { ConnectOptions as ClientConnectOptions, CreateOptions, Status, Token } from "../client/index.ts"
+import type {
+  ConnectOptions as ClientConnectOptions,
+  CreatedDatabase,
+  CreateOptions,
+  Status,
+  Token,
+} from "../client/index.ts"
 import type { Keys } from "../wire/jwt.ts"
 import type { Limits } from "../wire/limits.ts"
 
@@ -25,7 +31,20 @@ export interface OpenOptions {
 }
 
 export interface RestoreOptions extends CreateOptions {
+  /**
+   * The file of the same name with `-wal` at its end, if a program that has the database open left one: it holds the
+   * newest commits.
+   */
+  wal?: Blob | Uint8Array
+  /** Told of bytes copied; after the last one the database is checked. */
   onProgress?(progress: { bytes: number; totalBytes: number }): void
+  /** Rejects with `canceled`; nothing is left then. */
+  signal?: AbortSignal
+}
+
+export interface RestoredDatabase extends CreatedDatabase {
+  /** What the file may have lacked, for a person to read; empty most times. */
+  warnings: string[]
 }
 
 export type ConnectOptions = Omit<ClientConnectOptions, "link" | "databaseId" | "token"> & { token?: Token }

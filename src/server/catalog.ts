@@ -1,7 +1,7 @@
 import { Database } from "../sqlite/database.ts"
 import type { Engine } from "../sqlite/engine.ts"
-import { type MetaAttributes, type MetaRecord, parseMeta } from "../sqlite/meta.ts"
-import type { RawFile, Storage } from "../storage/storage.ts"
+import { type MetaAttributes, MetaFile, type MetaRecord, parseMeta } from "../sqlite/meta.ts"
+import type { DatabaseFiles, RawFile, Storage } from "../storage/storage.ts"
 import type { DatabaseInfo } from "../wire/database-info.ts"
 import { AgentDBError } from "../wire/errors.ts"
 import type { Limits } from "../wire/limits.ts"
@@ -13,6 +13,11 @@ import type { RunQueue } from "./run-queue.ts"
 
 /** How long a database stays open after its last user: a reload comes back within this. */
 const lingerMs = 5_000
+
+/** Fills the files of a new database; `check` throws once there is no point in going on. */
+type Fill = (files: DatabaseFiles, check: () => void) => Promise<void>
+
+export type NewAttributes = Omit<MetaAttributes, "order" | "createdAt">
 
 /** A database of a project, open or not. */
 export interface Entry {
@@ -40,6 +45,7 @@ export class Catalog {
   readonly #clock: Clock
   readonly #queue: RunQueue
   readonly #projects = new Map<string, ProjectIndex>()
+  readonly #making = new Set<Promise<Entry>>()
   #disarmExpiry = () => {}
   #nextExpiry = Number.POSITIVE_INFINITY
   #lastOrder = 0
@@ -92,32 +98,72 @@ export class Catalog {
   }
 
   /** A new and empty database. */
-  async create(project: string, attributes: Omit<MetaAttributes, "order" | "createdAt">): Promise<Entry> {
-    const entries = await this.entries(project)
-    if (entries.size >= this.#limits.databases) {
-      throw new AgentDBError("resource_exhausted", `a project has at most ${this.#limits.databases} databases`)
+  create(project: string, attributes: NewAttributes): Promise<Entry> {
+    return this.#make(project, async (files) => Database.create(this.#engine, files, this.#dated(attributes)))
+  }
+
+  /**
+   * A new database of what `fill` puts into its files, which nobody sees before.
+   * @param attributes asked for when all of it is there
+   */
+  restore(project: string, attributes: () => NewAttributes, fill: Fill): Promise<Entry> {
+    const check = () => {
+      if (this.#closed) throw closing()
     }
+    return this.#make(project, async (files) => {
+      try {
+        MetaFile.announce(files.meta)
+        await fill(files, check)
+        check()
+      } catch (error) {
+        files.close()
+        throw error
+      }
+      return Database.adopt(this.#engine, files, this.#dated(attributes()))
+    })
+  }
+
+  /** @param make owns the files, also if it throws. */
+  #make(project: string, make: (files: DatabaseFiles) => Promise<Database>): Promise<Entry> {
+    const making = this.#makeOne(project, make)
+    this.#making.add(making)
+    return making.finally(() => this.#making.delete(making))
+  }
+
+  async #makeOne(project: string, make: (files: DatabaseFiles) => Promise<Database>): Promise<Entry> {
+    const entries = await this.entries(project)
+    this.#assertRoom(entries)
     let id = newDatabaseId()
     while (entries.has(id)) id = newDatabaseId()
-    // Grows with each creation, also within one millisecond: the order of lists.
-    const order = Math.max(this.#lastOrder + 1, this.#clock.now())
-    this.#lastOrder = order
-    const entry = newEntry(project, id, {
-      ...attributes,
-      createdAt: unixSeconds(this.#clock),
-      order,
-    })
     const files = await this.#storage.create(project, id)
+    let database: Database | undefined
     try {
-      entry.open = this.#host(entry, Database.create(this.#engine, files, entry.attributes))
+      database = await make(files)
+      // Others may have been made meanwhile.
+      this.#assertRoom(entries)
     } catch (error) {
+      database?.abandon()
       await this.#storage.remove(project, id)
       throw error
     }
+    const entry = newEntry(project, id, database.attributes)
+    entry.open = this.#host(entry, database)
     this.#index(project).add(entry)
     this.#armExpiry(entry)
     this.#linger(entry)
     return entry
+  }
+
+  #assertRoom(entries: Map<string, Entry>): void {
+    if (entries.size < this.#limits.databases) return
+    throw new AgentDBError("resource_exhausted", `a project has at most ${this.#limits.databases} databases`)
+  }
+
+  /** Of a database that is made now. */
+  #dated(attributes: NewAttributes): MetaAttributes {
+    // Grows with each creation, also within one millisecond: the order of lists.
+    this.#lastOrder = Math.max(this.#lastOrder + 1, this.#clock.now())
+    return { ...attributes, createdAt: unixSeconds(this.#clock), order: this.#lastOrder }
   }
 
   /**
@@ -166,6 +212,7 @@ export class Catalog {
   async close(): Promise<void> {
     this.#closed = true
     this.#disarmExpiry()
+    await Promise.allSettled(this.#making)
     for (const index of this.#projects.values()) {
       for (const entry of index.known) {
         entry.disarmLinger()
@@ -239,7 +286,7 @@ export class Catalog {
       const files = await this.#storage.open(entry.project, entry.id)
       if (this.#closed) {
         files.close()
-        throw new AgentDBError("unavailable", "the service is closing")
+        throw closing()
       }
       entry.dirty = true
       // The files are the database's from here on, also if it throws.
@@ -329,6 +376,8 @@ function orderOfId(id: string): number {
   for (const char of id) order = (order * 57 + char.charCodeAt(0)) % 2 ** 40
   return 1 + order
 }
+
+const closing = () => new AgentDBError("unavailable", "the service is closing")
 
 function hasExpired({ attributes: { expiresAt } }: Entry, now: number): boolean {
   return expiresAt > 0 && expiresAt <= now

@@ -8,6 +8,7 @@ import { checkDatabaseId } from "./database-id.ts"
 import type { Dump, Dumps, HeldDump, Publish } from "./dumps.ts"
 import type { Idempotency } from "./idempotency.ts"
 import { decodePageToken, encodePageToken } from "./page-token.ts"
+import type { RestoreJob, Restores } from "./restores.ts"
 
 export interface CreateOptions {
   region?: string | undefined
@@ -20,6 +21,11 @@ export interface CreateOptions {
 export interface Created {
   readonly databaseId: string
   readonly expiresAt: number
+}
+
+export interface Restored extends Created {
+  /** What the file may have lacked, for a person to read; empty most times. */
+  readonly warnings: string[]
 }
 
 export interface ListOptions {
@@ -38,22 +44,34 @@ const defaultPageSize = 100
 const maxPageSize = 1000
 const maxTextLength = 128
 
+/** What every project shares. */
+export interface ManagementParts {
+  readonly catalog: Catalog
+  readonly dumps: Dumps
+  readonly restores: Restores
+  readonly idempotency: Idempotency
+  readonly limits: Limits
+  readonly clock: Clock
+}
+
 /** The management plane in one project. Every method throws AgentDBError. */
 export class Management {
   readonly #project: string
   readonly #catalog: Catalog
   readonly #dumps: Dumps
+  readonly #restores: Restores
   readonly #idempotency: Idempotency
   readonly #limits: Limits
   readonly #clock: Clock
 
-  constructor(project: string, catalog: Catalog, dumps: Dumps, idempotency: Idempotency, limits: Limits, clock: Clock) {
+  constructor(project: string, parts: ManagementParts) {
     this.#project = project
-    this.#catalog = catalog
-    this.#dumps = dumps
-    this.#idempotency = idempotency
-    this.#limits = limits
-    this.#clock = clock
+    this.#catalog = parts.catalog
+    this.#dumps = parts.dumps
+    this.#restores = parts.restores
+    this.#idempotency = parts.idempotency
+    this.#limits = parts.limits
+    this.#clock = parts.clock
   }
 
   async create(options: CreateOptions = {}): Promise<Created> {
@@ -66,6 +84,16 @@ export class Management {
       return { databaseId: id, expiresAt }
     }
     return requestId === "" ? make() : this.#idempotency.once(this.#project, requestId, make)
+  }
+
+  /** A new database of the content of a SQLite file, at tip 1. It is not there before it is whole, checked and durable. */
+  async restore(job: RestoreJob, options: Omit<CreateOptions, "requestId"> = {}): Promise<Restored> {
+    const region = checkText("region", options.region) || "local"
+    const ttlSeconds = options.ttlSeconds ?? 0
+    this.#expiry(ttlSeconds)
+    const attributes = () => ({ region, expiresAt: this.#expiry(ttlSeconds) })
+    const { entry, warnings } = await this.#restores.restore(this.#project, attributes, job)
+    return { databaseId: entry.id, expiresAt: entry.attributes.expiresAt, warnings }
   }
 
   async get(id: string): Promise<DatabaseInfo> {

@@ -13,6 +13,7 @@ import { Dumps, type Publish } from "./dumps.ts"
 import { Idempotency } from "./idempotency.ts"
 import { Management } from "./management.ts"
 import type { Member, OpenDatabase } from "./open-database.ts"
+import { Restores } from "./restores.ts"
 import { RunQueue } from "./run-queue.ts"
 import { Session, type SessionHost } from "./session.ts"
 import { answerTwirp, type TwirpRequest, type TwirpResponse } from "./twirp.ts"
@@ -33,6 +34,7 @@ export class Service {
   readonly #clock: Clock
   readonly #catalog: Catalog
   readonly #dumps: Dumps
+  readonly #restores: Restores
   readonly #idempotency: Idempotency
   readonly #sessions = new Set<Session>()
   readonly #entries = new WeakMap<OpenDatabase, Entry>()
@@ -45,6 +47,7 @@ export class Service {
     this.#clock = options.clock ?? systemClock
     this.#catalog = new Catalog(options.engine, options.storage, this.limits, this.#clock, new RunQueue())
     this.#dumps = new Dumps(this.#catalog, options.storage, this.limits, this.#clock)
+    this.#restores = new Restores(this.#catalog, options.engine, this.limits)
     this.#idempotency = new Idempotency(this.#catalog, this.#clock)
     this.#sessionHost = {
       limits: this.limits,
@@ -80,7 +83,14 @@ export class Service {
 
   /** The management plane in the project of this key, without a token: for the host's own calls. */
   management(apiKey: string): Management {
-    return new Management(apiKey, this.#catalog, this.#dumps, this.#idempotency, this.limits, this.#clock)
+    return new Management(apiKey, {
+      catalog: this.#catalog,
+      dumps: this.#dumps,
+      restores: this.#restores,
+      idempotency: this.#idempotency,
+      limits: this.limits,
+      clock: this.#clock,
+    })
   }
 
   /** The management plane as Twirp v7. Never rejects: failures are answers. */

@@ -11,6 +11,7 @@ import { emptyDatabase } from "./vfs/empty-database.ts"
 import { ioResult } from "./vfs/io-error.ts"
 import type { Mount } from "./vfs/mount.ts"
 import { WalIndex } from "./wal-index.ts"
+import { writePiece } from "./write-piece.ts"
 
 /** Reader connections that are kept open while nobody uses them. */
 const idleReaders = 4
@@ -40,12 +41,28 @@ export class Database {
    */
   static create(engine: Engine, files: DatabaseFiles, attributes: MetaAttributes): Database {
     return owning(files, () => {
-      writeAll(files.main, emptyDatabase())
+      files.main.truncate(0)
+      writePiece(files.main, emptyDatabase(), 0)
       files.wal.truncate(0)
       files.wal.flush()
       files.main.flush()
       // Last: a valid record is what makes it a database.
       return new Database(engine, files, MetaFile.create(files.meta, attributes))
+    })
+  }
+
+  /**
+   * A database of the content that is in the files: a whole main file in WAL mode, an empty WAL, and of the meta file
+   * what `MetaFile.announce` made before there was content. It is there once this returns, at tip 1: the content is
+   * its first commit.
+   * @throws AgentDBError as `create`
+   */
+  static adopt(engine: Engine, files: DatabaseFiles, attributes: MetaAttributes): Database {
+    return owning(files, () => {
+      files.wal.truncate(0)
+      files.wal.flush()
+      files.main.flush()
+      return new Database(engine, files, MetaFile.finish(files.meta, attributes))
     })
   }
 
@@ -62,7 +79,7 @@ export class Database {
         if (files.main.getSize() === 0) throw new AgentDBError("data_loss", "the database file is empty")
         return new Database(engine, files, meta)
       }
-      if (isUnfinished(files)) {
+      if (MetaFile.isAnnounced(files.meta) || isUnfinished(files)) {
         throw new AgentDBError("not_found", "the database was never finished")
       }
       throw new AgentDBError("data_loss", "no record of the database is valid")
@@ -270,11 +287,6 @@ function owning(files: DatabaseFiles, action: () => Database): Database {
     files.close()
     throw error
   }
-}
-
-function writeAll(file: SyncFile, bytes: Uint8Array): void {
-  file.truncate(0)
-  if (file.write(bytes, { at: 0 }) !== bytes.length) throw new AgentDBError("SQLITE_FULL", "database or disk is full")
 }
 
 /** Without a record: whether it holds nothing but what a creation writes, some of it perhaps not. */

@@ -1,6 +1,6 @@
 import type { SyncFile } from "../storage/storage.ts"
-import { AgentDBError } from "../wire/errors.ts"
 import type { Connection } from "./connection.ts"
+import { writePiece } from "./write-piece.ts"
 
 /** Told of each piece of the copy, in order. `piece` is valid during the call only. */
 export type OnPiece = (piece: Uint8Array, totalBytes: number) => void
@@ -28,7 +28,7 @@ export function* dumpDatabase(
     const flushSlice = (): void => {
       const piece = slice.subarray(0, filled)
       if (bytes === 0) totalBytes = sizeIn(piece)
-      write(into, piece, bytes)
+      writePiece(into, piece, bytes)
       bytes += filled
       onPiece(piece, totalBytes)
       filled = 0
@@ -55,10 +55,6 @@ export function* dumpDatabase(
   } finally {
     pages.finalize()
   }
-}
-
-function write(file: SyncFile, piece: Uint8Array, at: number): void {
-  if (file.write(piece, { at }) !== piece.length) throw new AgentDBError("SQLITE_FULL", "database or disk is full")
 }
 
 /** Page size times pages, as the header of a database says; 0 of an empty one. */

@@ -1,6 +1,7 @@
 import { sha256 } from "@noble/hashes/sha2.js"
 import type { SyncFile } from "../storage/storage.ts"
 import { AgentDBError } from "../wire/errors.ts"
+import { resize, writePiece } from "./write-piece.ts"
 
 /** What a database is, apart from its content. */
 export interface MetaAttributes {
@@ -55,6 +56,8 @@ const headerBytes = 44
 const checksumBytes = 16
 const magic = 0x4144_424d
 const formatVersion = 1
+/** Of the second slot: no record begins like this. */
+const announcement = new TextEncoder().encode("content is to come")
 
 /**
  * The newest valid record of a meta file; undefined if there is none.
@@ -83,12 +86,36 @@ export class MetaFile {
    * @throws AgentDBError `invalid_argument` if the attributes do not fit a slot
    */
   static create(file: SyncFile, attributes: MetaAttributes): MetaFile {
-    const record = { seq: 0, tip: 0, salt1: 0, salt2: 0, mxFrame: 0, dirty: false, attributes }
-    const slot = encodeSlot(record)
-    file.truncate(0)
-    // All that it will ever need, so that a full disk never stops a record.
-    file.truncate(fileBytes)
-    writeSlot(file, slot, 0)
+    setSize(file)
+    return MetaFile.#first(file, attributes, 0)
+  }
+
+  /** Flushes that content is to come without a record yet. Until `finish` it belongs to no database. */
+  static announce(file: SyncFile): void {
+    setSize(file)
+    writePiece(file, announcement, slotBytes)
+    file.flush()
+  }
+
+  /** Whether a file without a valid record says why it has none. */
+  static isAnnounced(file: SyncFile): boolean {
+    const found = new Uint8Array(announcement.length)
+    file.read(found, { at: slotBytes })
+    return announcement.every((byte, i) => byte === found[i])
+  }
+
+  /**
+   * Flushes the record of what was announced: its content is the first commit.
+   * @throws AgentDBError as `create`
+   */
+  static finish(file: SyncFile, attributes: MetaAttributes): MetaFile {
+    // The announcement is in the other slot: it stays until this one is there.
+    return MetaFile.#first(file, attributes, 1)
+  }
+
+  static #first(file: SyncFile, attributes: MetaAttributes, tip: number): MetaFile {
+    const record = { seq: 0, tip, salt1: 0, salt2: 0, mxFrame: 0, dirty: false, attributes }
+    writeSlot(file, encodeSlot(record), 0)
     return new MetaFile(file, record)
   }
 
@@ -128,9 +155,14 @@ export class MetaFile {
   }
 }
 
+/** All that it will ever need, so that a full disk never stops a record. */
+function setSize(file: SyncFile): void {
+  resize(file, 0)
+  resize(file, fileBytes)
+}
+
 function writeSlot(file: SyncFile, slot: Uint8Array, index: number): void {
-  const written = file.write(slot, { at: index * slotBytes })
-  if (written !== slot.length) throw new AgentDBError("SQLITE_FULL", "database or disk is full")
+  writePiece(file, slot, index * slotBytes)
   file.flush()
 }
 

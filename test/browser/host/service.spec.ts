@@ -33,7 +33,6 @@ test("databases are made, told of, listed and erased", async ({ page }) => {
       again: await codeOf(db.deleteDatabase(forever.databaseId)),
       fraction: await codeOf(db.createDatabase({ ttlSeconds: 1.5 })),
       negative: await codeOf(db.createDatabase({ ttlSeconds: -1 })),
-      restore: await codeOf(db.restoreDatabase(new Uint8Array(0))),
     }
   })
   expect(result.forever).toEqual({ databaseId: expect.stringMatching(/^DB_/), expiresAt: 0 })
@@ -46,7 +45,6 @@ test("databases are made, told of, listed and erased", async ({ page }) => {
   expect(result.again).toContain("not_found")
   expect(result.fraction).toMatch(/invalid_argument: .*ttl/)
   expect(result.negative).toMatch(/invalid_argument: .*ttl/)
-  expect(result.restore).toContain("unimplemented")
 })
 
 test("a dump is a file that the page can fetch, until it expires", async ({ page }) => {
