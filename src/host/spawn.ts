@@ -1,5 +1,13 @@
 import { AgentDBError } from "../wire/errors.ts"
 
+let source: string | undefined
+let sourceUrl: string | undefined
+
+/** From now on the package's own worker starts from this text: nobody put a file of it anywhere. */
+export function startWorkersFrom(text: string): void {
+  source = text
+}
+
 /**
  * Starts the worker script; `url` is its address, for errors.
  * @throws AgentDBError `failed_precondition` where there are no workers or the browser refuses the address.
@@ -8,12 +16,19 @@ export function spawnWorker(workerUrl?: string): { worker: Worker; url: string }
   if (typeof Worker === "undefined") {
     throw new AgentDBError("failed_precondition", "openAgentDB needs a browser: there is no Worker here")
   }
-  if (workerUrl === undefined) return spawnDefault()
+  const url = workerUrl ?? inlineUrl()
+  if (url === undefined) return spawnDefault()
   try {
-    return { worker: new Worker(workerUrl, { type: "module" }), url: workerUrl }
+    return { worker: new Worker(url, { type: "module" }), url }
   } catch (error) {
-    throw refused(workerUrl, error)
+    throw refused(url, error)
   }
+}
+
+/** One for the life of the page: a worker that died is started again from it. */
+function inlineUrl(): string | undefined {
+  if (source !== undefined) sourceUrl ??= URL.createObjectURL(new Blob([source], { type: "text/javascript" }))
+  return sourceUrl
 }
 
 /**
@@ -47,5 +62,6 @@ function refused(url: string, cause: unknown): AgentDBError {
 /** For a worker that ends with an `error` event before it said anything. */
 export function loadFailure(url: string, event: Event): AgentDBError {
   const said = event instanceof ErrorEvent && event.message ? event.message : "not found, not JavaScript, or blocked"
-  return new AgentDBError("failed_precondition", `the worker ${url} could not be loaded: ${said}`)
+  const hint = url === sourceUrl ? "; a content security policy without worker-src blob: needs workerUrl" : ""
+  return new AgentDBError("failed_precondition", `the worker ${url} could not be loaded: ${said}${hint}`)
 }

@@ -123,7 +123,7 @@ export const setups: readonly Setup[] = [
     name: "Rollup",
     files: { "site/index.html": page("./main.js"), "main.js": script },
     packages: ["rollup@4", "@rollup/plugin-node-resolve@16"],
-    build: "npx rollup main.js --plugin node-resolve={browser:true} --format es --file site/main.js",
+    build: "npx rollup main.js --plugin node-resolve --format es --file site/main.js",
     served: "site",
   },
   {

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { bundlePage } from "./bundle-page.mjs"
-import { bundleNodeWorker, bundleWorker } from "./bundle-workers.mjs"
+import { bundleNodeWorker, bundleWorker, inlineWorker } from "./bundle-workers.mjs"
 import { hashOf } from "./inputs.mjs"
 import { cache, inRoot } from "./paths.mjs"
 import { runModule } from "./run.mjs"
@@ -25,6 +25,7 @@ export async function buildPackage({ types }) {
   const ok = emitModules(staging)
   if (!ok && types === "strict") throw new Error("src/ has type errors; nothing was built")
   await bundleWorker(join(staging, "host"))
+  inlineWorker(join(staging, "host"))
   await bundleNodeWorker(join(staging, "node"))
   await bundlePage(join(staging, "host"))
   rmSync(inRoot("dist"), { recursive: true, force: true })

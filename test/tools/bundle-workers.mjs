@@ -1,8 +1,8 @@
-import { cpSync } from "node:fs"
+import { cpSync, existsSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { build } from "vite"
 import { inRoot } from "./paths.mjs"
-import { sqliteUrls } from "./sqlite-urls.mjs"
+import { sqliteUrls, wasmUrl } from "./sqlite-urls.mjs"
 
 // One file each, whatever the sources import lazily: a browser's also serves as a SharedWorker and is copied as one.
 const oneFile = { codeSplitting: false, minify: true }
@@ -18,6 +18,20 @@ export async function bundleWorker(outDir) {
     },
   })
   copyWasm(outDir)
+}
+
+/**
+ * Writes the bundled worker of browsers as text into the module that takes it, with the wasm inside.
+ * @param {string} outDir where worker.js is
+ */
+export function inlineWorker(outDir) {
+  const wasm = readFileSync(join(outDir, "sqlite3.wasm")).toString("base64")
+  const worker = readFileSync(join(outDir, "worker.js"), "utf8")
+  const inlined = worker.replace(wasmUrl, () => `"data:application/wasm;base64,${wasm}"`)
+  if (inlined === worker) throw new Error(`worker.js does not say ${wasmUrl}`)
+  const target = join(outDir, "worker-source.js")
+  if (!existsSync(target)) throw new Error(`${target} is not there: who takes the worker's source now?`)
+  writeFileSync(target, `export const workerSource = ${JSON.stringify(inlined)}\n`)
 }
 
 /** Bundles the worker of Node, with sqlite3.wasm beside it. @param {string} outDir */

@@ -9,8 +9,8 @@ const browsers = [
   'new URL("sqlite3-opfs-async-proxy.js", import.meta.url)',
   'new URL("sqlite3-worker1.mjs", import.meta.url)',
 ]
-const own = 'new URL("./sqlite3.wasm", import.meta.url)'
-/** Stands for `own` while Vite runs, which would otherwise put the bytes of the file in its place. */
+export const wasmUrl = 'new URL("./sqlite3.wasm", import.meta.url)'
+/** Stands for `wasmUrl` while Vite runs, which would otherwise put the bytes of the file in its place. */
 const placeholder = "__AGENTDB_SQLITE3_WASM_URL__"
 
 /** @returns {import("vite").Plugin} */
@@ -20,13 +20,13 @@ export function sqliteUrls() {
     enforce: "pre",
     transform(code, id) {
       if (id.includes("/@sqlite.org/sqlite-wasm/")) return stripForeign(code, id)
-      return code.includes(own) ? code.replaceAll(own, placeholder) : undefined
+      return code.includes(wasmUrl) ? code.replaceAll(wasmUrl, placeholder) : undefined
     },
     // Last of all, since the minifier would write the literal in a way that not every bundler reads.
     generateBundle(_options, bundle) {
       for (const file of Object.values(bundle)) {
         if (file.type !== "chunk") continue
-        file.code = file.code.replaceAll(placeholder, own)
+        file.code = file.code.replaceAll(placeholder, wasmUrl)
         const urls = file.code.match(/new URL\(\s*["'`][^)]*import\.meta\.url/g) ?? []
         if (urls.length !== 1)
           throw new Error(`${file.fileName} holds ${urls.length} URLs of files, not just sqlite3.wasm`)
