@@ -1,5 +1,5 @@
+import type { ConformanceOptions } from "agentdb-web/conformance"
 import { AgentDBServiceClient } from "../../src/client/index.ts"
-import type { ConformanceOptions } from "../../src/conformance/index.ts"
 import { createLinkPair } from "../../src/link/memory-link.ts"
 import type { Limits } from "../../src/wire/limits.ts"
 import { TestService } from "../fixtures/service.ts"

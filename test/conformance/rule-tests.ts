@@ -1,27 +1,39 @@
 import { test } from "@playwright/test"
-import { conformanceRules, formatReport, type RuleResult } from "../../src/conformance/index.ts"
+import {
+  type ConformanceOptions,
+  conformance,
+  conformanceRules,
+  formatReport,
+  type RuleResult,
+} from "agentdb-web/conformance"
+import { verdict } from "./verdict.ts"
 
-/** A running target, wherever the kit runs. */
-export interface RuleRunner extends AsyncDisposable {
-  run(id: string): Promise<RuleResult>
+interface RunningTarget extends AsyncDisposable {
+  readonly options: ConformanceOptions
 }
 
 /** A test for each rule, over one target for all. Those that it cannot show are skipped, with the reason. */
-export function ruleTests(transport: string, start: () => Promise<RuleRunner>): void {
-  test.describe(transport, () => {
-    let runner: RuleRunner
+export function ruleTests(transport: string, start: () => Promise<RunningTarget>): void {
+  test.describe(`over ${transport}`, () => {
+    let target: RunningTarget
+    const results: RuleResult[] = []
 
     test.beforeAll(async () => {
-      runner = await start()
+      target = await start()
     })
 
-    test.afterAll(() => runner[Symbol.asyncDispose]())
+    test.afterAll(async () => {
+      await target[Symbol.asyncDispose]()
+      verdict(transport, results)
+    })
 
     for (const { id, sentence } of conformanceRules) {
       test(`${id}: ${sentence}`, async () => {
-        const result = await runner.run(id)
-        test.skip(result.outcome === "not applicable", result.outcome === "not applicable" ? result.why : "")
-        if (result.outcome === "failed") throw new Error(formatReport([result]))
+        for await (const result of conformance({ ...target.options, only: [id] })) {
+          results.push(result)
+          test.skip(result.outcome === "not applicable", result.outcome === "not applicable" ? result.why : "")
+          if (result.outcome === "failed") throw new Error(formatReport([result]))
+        }
       })
     }
   })

@@ -1,6 +1,5 @@
-import type { ConformanceOptions } from "../../src/conformance/index.ts"
-import { mintToken } from "../../src/wire/jwt.ts"
-import type { Limits } from "../../src/wire/limits.ts"
+import { mintToken } from "agentdb-web"
+import type { ConformanceOptions, Limits } from "agentdb-web/conformance"
 
 /** Two projects. */
 export const keys = { devkey: "secret", otherkey: "other secret" }
@@ -22,6 +21,9 @@ export const smallLimits: Partial<Limits> = {
 }
 
 const tokenFor = (apiKey: keyof typeof keys) => () => mintToken(apiKey, keys[apiKey], Math.floor(Date.now() / 1000))
+
+/** `npm run conformance` runs the rules that wait for a limit of time over every transport; else one of them does. */
+export const patience = (isWhole: boolean) => (isWhole ? {} : { patienceMs: 0 })
 
 /** What the targets of these tests have in common; `management` is of whoever's tokens are given. */
 export function targetOptions(

@@ -15,7 +15,7 @@ const dayMs = 86_400_000
 export async function buildHarness(packageHash) {
   const folder = join(
     cache,
-    `harness-${packageHash.slice(0, 16)}-${hashOf([pages, "test/client-suite", "test/fixtures/oracle.ts"])}`,
+    `harness-${packageHash.slice(0, 16)}-${hashOf([pages, "test/client-suite", "test/conformance", "test/fixtures/oracle.ts"])}`,
   )
   if (existsSync(folder)) return folder
   const staging = `${folder}.new`
@@ -29,7 +29,7 @@ export async function buildHarness(packageHash) {
       resolve: {
         alias: [
           { find: /^agentdb-web$/, replacement: inRoot("dist/index.js") },
-          { find: /^agentdb-web\/(client|standin|sync)$/, replacement: inRoot("dist/$1/index.js") },
+          { find: /^agentdb-web\/(client|standin|sync|conformance)$/, replacement: inRoot("dist/$1/index.js") },
         ],
       },
       build: {

@@ -110,7 +110,6 @@ export const twirpPlane = new Section("Management plane")
       const post = { method: "POST", headers, body: unknownId }
       const wrong: [string, string, RequestInit][] = [
         [`GET ${path}`, path, { method: "GET", headers }],
-        [`PUT ${path}`, path, { ...post, method: "PUT" }],
         [`POST ${path}x`, `${path}x`, post],
         ["POST /twirp/livekit.Other/Get", "/twirp/livekit.Other/Get", post],
         [`POST ${path}`, path, { ...post, headers: { ...headers, "content-type": "text/plain" } }],
