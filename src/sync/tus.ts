@@ -159,20 +159,20 @@ const isTransient = (status: number | undefined): boolean =>
   status === undefined || status >= 500 || [0, 408, 409, 423, 429].includes(status)
 
 /** The server does not want this snapshot: a 409 of a creation has nothing to do with offsets. */
-const isConflict = (error: DetailedError): boolean =>
-  error.originalRequest?.getMethod() === "POST" && statusOf(error) === 409
+const isConflict = (error: Error | DetailedError): boolean =>
+  "originalRequest" in error && error.originalRequest?.getMethod() === "POST" && statusOf(error) === 409
 
 function refusal(error: Error | DetailedError): AgentDBError {
   const status = statusOf(error)
   const said = "originalResponse" in error ? error.originalResponse?.getBody() : ""
   const message =
     status === undefined ? "no answer from the target" : `the target answers with status ${status}: ${said}`
-  return new AgentDBError(codeOf(status), message, { cause: error })
+  return new AgentDBError(isConflict(error) ? "failed_precondition" : codeOf(status), message, { cause: error })
 }
 
 function codeOf(status: number | undefined): string {
   if (status === 460) return "data_loss"
-  if (status === 409 || status === 412) return "failed_precondition"
+  if (status === 412) return "failed_precondition"
   if (isTransient(status)) return "unavailable"
   if (status === 401 || status === 403) return "permission_denied"
   if (status === 404 || status === 410) return "not_found"

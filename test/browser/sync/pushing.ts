@@ -64,12 +64,12 @@ export function push(page: Page, databaseId: string, target: Target, o: PushingO
       const { openAgentDB, sync } = window.agentdbWeb
       const { attempts = 20, ...options } = o
       const retry = { attempts, minDelayMs: 10, maxDelayMs: 50 }
-      const to =
-        target.sink === "tus"
-          ? sync.tus({ ...target, retry })
-          : sync.presignedPut({ ...target, target: "the snapshot", retry })
       const progress: PushProgress[] = []
       try {
+        const to =
+          target.sink === "tus"
+            ? sync.tus({ ...target, retry })
+            : sync.presignedPut({ ...target, target: "the snapshot", retry })
         const from = await openAgentDB()
         const onProgress = (now: PushProgress) => progress.push(now)
         return { result: await sync.pushSnapshot({ from, databaseId, to, onProgress, ...options }), progress }
