@@ -46,6 +46,8 @@ export class Catalog {
   readonly #queue: RunQueue
   readonly #projects = new Map<string, ProjectIndex>()
   readonly #making = new Set<Promise<Entry>>()
+  /** Those whose files are open, the longest unused first. */
+  readonly #awake = new Map<OpenDatabase, { readonly entry: Entry; usedAt: number; disarm(): void }>()
   #disarmExpiry = () => {}
   #nextExpiry = Number.POSITIVE_INFINITY
   #lastOrder = 0
@@ -205,7 +207,7 @@ export class Catalog {
       )
     }
     const { region, createdAt, expiresAt } = entry.attributes
-    return { databaseId: entry.id, region, createdAt, expiresAt, tip: entry.open?.database.durableTip ?? entry.tip }
+    return { databaseId: entry.id, region, createdAt, expiresAt, tip: entry.open?.durableTip ?? entry.tip }
   }
 
   /** Closes every database cleanly. Nothing is opened any more. */
@@ -216,7 +218,7 @@ export class Catalog {
     for (const index of this.#projects.values()) {
       for (const entry of index.known) {
         entry.disarmLinger()
-        await entry.opening?.catch(() => {})
+        await this.#settled(entry)
         this.#shut(entry)
       }
     }
@@ -273,7 +275,11 @@ export class Catalog {
   }
 
   async #opened(entry: Entry): Promise<OpenDatabase> {
-    if (entry.open) return entry.open
+    if (entry.open) {
+      const { open } = entry
+      if (open.asleep) await open.wake()
+      return open
+    }
     entry.opening ??= this.#openFiles(entry).finally(() => {
       entry.opening = undefined
     })
@@ -281,6 +287,11 @@ export class Catalog {
   }
 
   async #openFiles(entry: Entry): Promise<OpenDatabase> {
+    entry.open = this.#host(entry, await this.#openDatabase(entry))
+    return entry.open
+  }
+
+  async #openDatabase(entry: Entry): Promise<Database> {
     if (entry.problem) throw entry.problem
     try {
       const files = await this.#storage.open(entry.project, entry.id)
@@ -290,8 +301,7 @@ export class Catalog {
       }
       entry.dirty = true
       // The files are the database's from here on, also if it throws.
-      entry.open = this.#host(entry, Database.open(this.#engine, files))
-      return entry.open
+      return Database.open(this.#engine, files)
     } catch (error) {
       const failure = AgentDBError.from(error)
       if (isRefusal(failure)) entry.problem = failure
@@ -300,13 +310,67 @@ export class Catalog {
   }
 
   #host(entry: Entry, database: Database): OpenDatabase {
-    const tell = (tip: number) => {
-      for (const watcher of [...entry.watchers]) watcher(tip)
-    }
-    return new OpenDatabase(database, this.#limits, this.#clock, this.#queue, tell, (error) => {
-      entry.open = undefined
-      if (isRefusal(error)) entry.problem = error
+    const open: OpenDatabase = new OpenDatabase(database, this.#limits, this.#clock, this.#queue, {
+      tip: (tip) => {
+        for (const watcher of [...entry.watchers]) watcher(tip)
+      },
+      failed: (error) => {
+        this.#forgetAwake(open)
+        entry.open = undefined
+        if (isRefusal(error)) entry.problem = error
+      },
+      used: () => this.#used(open),
+      reopen: async () => {
+        const again = await this.#openDatabase(entry)
+        this.#noteAwake(open, entry)
+        return again
+      },
     })
+    this.#noteAwake(open, entry)
+    return open
+  }
+
+  #noteAwake(open: OpenDatabase, entry: Entry): void {
+    const { databaseIdleMs, openDatabases } = this.#limits
+    const watch = (ms: number) =>
+      this.#clock.after(ms, () => {
+        const left = awake.usedAt + databaseIdleMs - this.#clock.now()
+        if (left > 0) awake.disarm = watch(left)
+        else if (!this.#release(open, entry)) awake.disarm = watch(databaseIdleMs)
+      })
+    const awake = { entry, usedAt: this.#clock.now(), disarm: watch(databaseIdleMs) }
+    this.#awake.set(open, awake)
+    for (const [other, { entry }] of this.#awake) {
+      if (this.#awake.size <= openDatabases) break
+      if (other !== open) this.#release(other, entry)
+    }
+  }
+
+  #used(open: OpenDatabase): void {
+    const awake = this.#awake.get(open)
+    if (!awake) return
+    awake.usedAt = this.#clock.now()
+    this.#awake.delete(open)
+    this.#awake.set(open, awake)
+  }
+
+  #forgetAwake(open: OpenDatabase): void {
+    this.#awake.get(open)?.disarm()
+    this.#awake.delete(open)
+  }
+
+  /** Lets the files of a database go if it is idle; without sockets it is closed altogether. */
+  #release(open: OpenDatabase, entry: Entry): boolean {
+    if (!open.idle) return false
+    if (entry.users === 0) this.#shut(entry)
+    else if (open.sleep()) this.#forgetAwake(open)
+    return open.asleep || entry.open !== open
+  }
+
+  /** Nobody opens its files any more that has begun to. */
+  async #settled(entry: Entry): Promise<void> {
+    await entry.opening?.catch(() => {})
+    await entry.open?.waking?.catch(() => {})
   }
 
   #linger(entry: Entry): void {
@@ -318,10 +382,12 @@ export class Catalog {
   #shut(entry: Entry): void {
     const { open } = entry
     if (!open) return
+    entry.disarmLinger()
     entry.open = undefined
+    this.#forgetAwake(open)
     try {
       if (!open.close()) return
-      entry.tip = open.database.durableTip
+      entry.tip = open.durableTip
       entry.dirty = false
     } catch {
       // It stays marked as not closed cleanly: the next opening recovers it.
@@ -333,9 +399,10 @@ export class Catalog {
     index.remove(entry.id)
     entry.disarmLinger()
     try {
-      await entry.opening?.catch(() => {})
+      await this.#settled(entry)
       const { open } = entry
       entry.open = undefined
+      if (open) this.#forgetAwake(open)
       open?.sever(notFound(), 1008)
       open?.discard()
       await this.#storage.remove(entry.project, entry.id)

@@ -84,6 +84,7 @@ export class Dumps {
   async #copy(entry: Entry, expiresAt: number, onPiece?: OnPiece) {
     const { project, id } = entry
     const open = await this.#catalog.retain(entry)
+    const unpin = open.pin()
     try {
       const name = `dump-${expiresAt}-${++this.#made}-${this.#run}.sqlite`
       const target = await this.#storage.createDump(project, id, name)
@@ -104,6 +105,7 @@ export class Dumps {
         throw error
       }
     } finally {
+      unpin()
       this.#catalog.release(entry)
     }
   }

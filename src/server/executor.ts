@@ -44,6 +44,15 @@ export class Executor {
   }
 
   start(request: Request): void | Promise<void> {
+    this.#open.touch()
+    if (!this.#open.asleep) return this.#startAwake(request)
+    return this.#open.wake().then(
+      () => (this.#closed ? undefined : this.#startAwake(request)),
+      (error: unknown) => this.#fail(request, error),
+    )
+  }
+
+  #startAwake(request: Request): void | Promise<void> {
     try {
       if (request.canceled) throw canceled()
       return this.#dispatch(request)?.catch((error: unknown) => this.#fail(request, error))

@@ -169,7 +169,7 @@ export class Session implements Member, Reply {
     this.#state = { name: "ready", open, executor: new Executor(open, this, limits, clock) }
     const early = this.#outbox.takeHeld()
     // It tells of what is durable only, so that it waits for no flush and nothing overtakes it.
-    const { durableTip } = open.database
+    const { durableTip } = open
     const { pingIntervalMs, pingTimeoutMs } = limits
     const value = { tip: BigInt(durableTip), pingIntervalMs, pingTimeoutMs }
     this.#outbox.sendNow(encodeServerMessage(requestId, { case: "helloOk", value }))

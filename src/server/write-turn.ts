@@ -15,10 +15,13 @@ export class WriteTurn {
   readonly #waiters = new Set<Waiter>()
   readonly #clock: Clock
   readonly #waitMs: number
+  readonly #keep: () => boolean
 
-  constructor(clock: Clock, waitMs: number) {
+  /** @param keep asked at each release: true keeps the turn from the next in line, until `pass`. */
+  constructor(clock: Clock, waitMs: number, keep: () => boolean = () => false) {
     this.#clock = clock
     this.#waitMs = waitMs
+    this.#keep = keep
   }
 
   get free(): boolean {
@@ -52,8 +55,13 @@ export class WriteTurn {
     return { outcome, cancel }
   }
 
-  /** Gives the turn to the next in line. */
+  /** The holder is done. */
   release(): void {
+    if (!this.#keep()) this.pass()
+  }
+
+  /** Gives the turn to the next in line. */
+  pass(): void {
     const [next] = this.#waiters
     if (next) next.settle("granted")
     else this.#held = false

@@ -40,6 +40,10 @@ export interface Limits {
   dumpUrlSeconds: number
   /** Databases of a project. */
   databases: number
+  /** A database that nobody asks anything lets its files go after this; its sockets stay. */
+  databaseIdleMs: number
+  /** Databases whose files are open; above, those that are idle let them go at once, the longest idle first. */
+  openDatabases: number
 }
 
 const MiB = 1024 * 1024
@@ -64,6 +68,8 @@ export const defaultLimits: Readonly<Limits> = {
   ttlCapSeconds: 10 * 365 * 86_400,
   dumpUrlSeconds: 900,
   databases: 10_000,
+  databaseIdleMs: 30_000,
+  openDatabases: 32,
 }
 
 /**

@@ -1,3 +1,4 @@
+import { sha256 } from "@noble/hashes/sha2.js"
 import { expect, test } from "@playwright/test"
 import { CloseCode } from "../../../src/link/link.ts"
 import { loadEngine } from "../../../src/sqlite/load.ts"
@@ -130,7 +131,6 @@ test("damage that is met while it runs ends the sockets with data_loss, and noth
 test("a database of a newer version is refused with the versions named, and nothing of it is touched", async () => {
   const { storage, damaged: newer, sound } = await leave("closed")
   const { meta } = await storage.open("devkey", newer)
-  const { sha256 } = await import("@noble/hashes/sha2.js")
   for (const at of [0, 4096]) {
     const slot = new Uint8Array(4096)
     meta.read(slot, { at })

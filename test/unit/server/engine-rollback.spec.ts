@@ -16,14 +16,12 @@ test("a transaction that the engine ended unseen, as a failing read can, is abor
   const attributes = { region: "local", createdAt: 1, expiresAt: 0, order: 1 }
   const database = Database.create(engine, files, attributes)
   const limits = resolveLimits()
-  const open = new OpenDatabase(
-    database,
-    limits,
-    systemClock,
-    new RunQueue(),
-    () => {},
-    () => {},
-  )
+  const open = new OpenDatabase(database, limits, systemClock, new RunQueue(), {
+    tip() {},
+    failed() {},
+    used() {},
+    reopen: () => Promise.reject(new Error("nobody lets it go")),
+  })
   const transaction = new Transaction(open, limits, systemClock)
   expect(open.turn.tryTake()).toBe(true)
   transaction.begin()

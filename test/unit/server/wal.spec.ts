@@ -71,3 +71,97 @@ test("a dump holds no commit that is not durable yet", async () => {
   const { tip } = await at.management.dump(at.databaseId, async () => "test:")
   expect({ tip, flushes: storage.walFlushes - before }).toEqual({ tip: 2, flushes: 1 })
 })
+
+test("under writers in turn and readers that always overlap, the WAL stays within its limit and one commit", async () => {
+  const storage = new OpenStorage()
+  const walBytes = 6 * 1024 * 1024
+  await using at = await TestService.start({ walBytes }, { storage })
+  const writers = [await at.connect(), await at.connect(), await at.connect()]
+  const readers = [await at.connect(), await at.connect()]
+  await writers[0]?.exec("CREATE TABLE t(x)")
+  await writers[0]?.exec(
+    "INSERT INTO t SELECT randomblob(20000) FROM json_each('[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15]')",
+  )
+  let most = 0
+  let over = false
+  const read = async (reader: (typeof readers)[number]) => {
+    const codes = new Set<string>()
+    while (!over) {
+      // Each takes its rows at once, and the next begins before the other one's has ended.
+      const { error } = await reader.query("SELECT a.x FROM t a, t b LIMIT 300")
+      if (error) codes.add(error.code)
+    }
+    return [...codes]
+  }
+  const reading = readers.map(read)
+  // Transactions that queue up for the turn, so that it is never free.
+  const written = await Promise.all(
+    writers.map(async (writer) => {
+      let done = 0
+      for (let i = 0; i < 25; i++) {
+        const { error } = await writer.begin()
+        expect(error).toBeUndefined()
+        await writer.exec("INSERT INTO t VALUES(zeroblob(500000))")
+        expect((await writer.commit()).error).toBeUndefined()
+        done++
+        most = Math.max(most, storage.walSize())
+      }
+      return done
+    }),
+  )
+  over = true
+  for (const codes of await Promise.all(reading)) expect(["", "aborted"]).toContain(codes.join())
+  expect(written).toEqual([25, 25, 25])
+  expect(most).toBeLessThan(walBytes + 2 * 1024 * 1024)
+  expect((await writers[0]?.query("SELECT count(*) FROM t"))?.rows).toEqual([[90n]])
+})
+
+test("a stream that takes its rows and still is in the way for too long ends, and the writers go on", async () => {
+  const storage = new OpenStorage()
+  const clock = new HandClock()
+  await using at = await TestService.start({ walBytes: 5 * 1024 * 1024 }, { storage, clock })
+  const [writer, other, reader] = [await at.connect(), await at.connect(), await at.connect()]
+  await writer.exec("CREATE TABLE t(x)")
+  await writer.exec("INSERT INTO t VALUES(1)")
+  const endless = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n+1 FROM c) SELECT n FROM c, t"
+  const stream = reader.request({ case: "query", value: { sql: endless } }, { credits: [1_000_000] })
+  await expect.poll(() => reader.kinds(stream.id)).toContain("columnBatch")
+  for (let i = 0; i < 6; i++) await writer.exec("INSERT INTO t VALUES(zeroblob(1000000))")
+  // Above the limit nobody writes until the stream has had its time.
+  const waiting = other.exec("INSERT INTO t VALUES(1)")
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  await clock.advance(2_000)
+  expect((await stream.answer).error).toMatchObject({
+    code: "aborted",
+    message: expect.stringContaining("for too long"),
+  })
+  expect((await waiting).error).toBeUndefined()
+  expect(storage.walSize()).toBeLessThan(1024 * 1024)
+})
+
+test("a transaction larger than the limit of the WAL works, and leaves a small one", async () => {
+  const storage = new OpenStorage()
+  const clock = new HandClock()
+  await using at = await TestService.start({ walBytes: 5 * 1024 * 1024 }, { storage, clock })
+  const peer = await at.connect()
+  await peer.exec("CREATE TABLE t(x)")
+  await peer.begin()
+  for (let i = 0; i < 20; i++) await peer.exec("INSERT INTO t VALUES(zeroblob(1000000))")
+  await peer.commit()
+  expect((await peer.query("SELECT sum(length(x)) FROM t")).rows).toEqual([[20_000_000n]])
+  expect(storage.walSize()).toBe(0)
+})
+
+test("a WAL that a transaction kept from being emptied at rest is emptied after it", async () => {
+  const storage = new OpenStorage()
+  const clock = new HandClock()
+  await using at = await TestService.start({}, { storage, clock })
+  const [peer, holder] = [await at.connect(), await at.connect()]
+  await peer.exec("CREATE TABLE t(x)")
+  await holder.begin()
+  await clock.advance(3_000)
+  expect(storage.walSize()).toBeGreaterThan(0)
+  await holder.rollback()
+  await clock.advance(2_000)
+  expect(storage.walSize()).toBe(0)
+})
