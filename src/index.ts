@@ -7,5 +7,6 @@ export type {
   RestoredDatabase,
   RestoreOptions,
 } from "./host/types.ts"
+export type { RawFile } from "./storage/storage.ts"
 export { decodeClientMessage, decodeServerMessage, type Frame, type ServerFrame } from "./wire/frames.ts"
 export { mintToken } from "./wire/jwt.ts"

@@ -15,6 +15,7 @@ import {
 import { CloseCode } from "../link/link.ts"
 import { PortLink } from "../link/port-link.ts"
 import type { HeldDump } from "../server/dumps.ts"
+import type { RawFile } from "../storage/storage.ts"
 import { AgentDBError } from "../wire/errors.ts"
 import type { OnProgress, Outcome, ServiceCalls } from "./control.ts"
 import { publishDump } from "./dump-urls.ts"
@@ -94,6 +95,14 @@ export class AgentDB extends EventTarget implements AsyncDisposable {
    */
   dumpDatabase(id: string): Promise<Dump> {
     return this.#manage((control, key) => control.dump(key, id, proxy(asPublish(publishDump))))
+  }
+
+  /**
+   * The files of a database that is refused with `data_loss`, as they are on disk: what other tools may rescue.
+   * `failed_precondition` for a database that is whole; dump it.
+   */
+  rawDatabaseFiles(id: string): Promise<RawFile[]> {
+    return this.#manage((control, key) => control.rawFiles(key, id))
   }
 
   /**

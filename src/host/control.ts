@@ -2,6 +2,7 @@ import { type Remote, releaseProxy } from "comlink"
 import type { Dump, HeldDump, Publish } from "../server/dumps.ts"
 import type { Created, CreateOptions, ListOptions, Page, Restored } from "../server/management.ts"
 import type { TwirpRequest, TwirpResponse } from "../server/twirp.ts"
+import type { RawFile } from "../storage/storage.ts"
 import type { DatabaseInfo } from "../wire/database-info.ts"
 import { AgentDBError } from "../wire/errors.ts"
 import type { Keys } from "../wire/jwt.ts"
@@ -72,6 +73,7 @@ export interface ServiceCalls {
   get(apiKey: string, id: string): Promise<Outcome<DatabaseInfo>>
   list(apiKey: string, options: ListOptions): Promise<Outcome<Page>>
   delete(apiKey: string, id: string): Promise<Outcome<void>>
+  rawFiles(apiKey: string, id: string): Promise<Outcome<RawFile[]>>
   /** `publish` makes the URL in the page, since one that the worker makes dies with it. */
   dump(apiKey: string, id: string, publish: Publish): Promise<Outcome<Dump>>
   /** A copy with its SHA-256, erased when `end` gets a message or falls with its owner. */

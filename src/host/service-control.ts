@@ -4,6 +4,7 @@ import type { Dump, HeldDump, Publish } from "../server/dumps.ts"
 import type { Created, CreateOptions, ListOptions, Page, Restored } from "../server/management.ts"
 import type { Service } from "../server/service.ts"
 import type { TwirpRequest, TwirpResponse } from "../server/twirp.ts"
+import type { RawFile } from "../storage/storage.ts"
 import type { DatabaseInfo } from "../wire/database-info.ts"
 import { borrowing, type OnProgress, type Outcome, outcome, type RestoreFile, type ServiceCalls } from "./control.ts"
 import type { Owners } from "./owners.ts"
@@ -90,6 +91,10 @@ export class ServiceControl implements ServiceCalls {
 
   delete(apiKey: string, id: string): Promise<Outcome<void>> {
     return outcome(() => this.#core.service.management(apiKey).delete(id))
+  }
+
+  rawFiles(apiKey: string, id: string): Promise<Outcome<RawFile[]>> {
+    return outcome(() => this.#core.service.management(apiKey).rawFiles(id))
   }
 
   dump(apiKey: string, id: string, publish: Publish): Promise<Outcome<Dump>> {

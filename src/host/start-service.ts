@@ -4,6 +4,7 @@ import type { Storage } from "../storage/storage.ts"
 import type { Started, StartOptions } from "./control.ts"
 import { holdLock, ownerLock, usableLocks, workerLock } from "./locks.ts"
 import { readUrl } from "./read-url.ts"
+import { tellStorage } from "./status.ts"
 import { chooseStorage } from "./worker-storage.ts"
 
 export interface RunningService {
@@ -32,7 +33,9 @@ export async function startService(options: StartOptions, onBusy: (allowMs: numb
   // The page sees the worker end and starts another, which recovers what was acknowledged.
   engine.onTrap = () => self.close()
   engine.onBusy = (_ranMs, limitMs) => onBusy(limitMs)
-  const service = await Service.open({ engine, storage, keys: options.keys, limits: options.limits, readUrl })
+  const { keys, limits } = options
+  const onStorage = storage.kind === "opfs" ? tellStorage(options.name) : undefined
+  const service = await Service.open({ engine, storage, keys, limits, readUrl, onStorage })
   return {
     service,
     started: { storage: storage.kind, reason, keys: options.keys },

@@ -1,4 +1,5 @@
 import type { Status } from "../client/index.ts"
+import type { StorageNews } from "../server/catalog.ts"
 import type { Joined, Started } from "./control.ts"
 
 /** The status and whoever wants to hear of its changes. */
@@ -57,5 +58,32 @@ export function statusOf(
     role,
     ...(storage === "opfs" ? estimate : { persisted: false }),
     ...(reasons.length > 0 ? { reason: reasons.join("; ") } : {}),
+  }
+}
+
+/** Between two looks at the estimate while a service keeps growing. */
+const newsMs = 3_000
+const newsChannel = (name: string) => `agentdb-web storage ${name}`
+
+/** In the worker: what became of its storage, for the pages of all tabs. */
+export function tellStorage(name: string): (news: StorageNews) => void {
+  const channel = new BroadcastChannel(newsChannel(name))
+  return (news) => channel.postMessage(news)
+}
+
+/** In a page: follows the storage of a service. Growth is told now and then, and a loss at once. */
+export function followStorage(name: string, listener: (news: StorageNews) => void): () => void {
+  const channel = new BroadcastChannel(newsChannel(name))
+  let timer: ReturnType<typeof setTimeout> | undefined
+  channel.onmessage = ({ data }: MessageEvent<StorageNews>) => {
+    if (data.problem !== undefined) listener(data)
+    timer ??= setTimeout(() => {
+      timer = undefined
+      listener({})
+    }, newsMs)
+  }
+  return () => {
+    clearTimeout(timer)
+    channel.close()
   }
 }

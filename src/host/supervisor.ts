@@ -6,7 +6,7 @@ import type { Joined, Started } from "./control.ts"
 import type { Life, LifeOptions } from "./life.ts"
 import { randomId, usableLocks } from "./locks.ts"
 import { onAway } from "./page-life.ts"
-import { readEstimate, StatusBoard, statusOf } from "./status.ts"
+import { followStorage, readEstimate, StatusBoard, statusOf } from "./status.ts"
 import { Arrival } from "./tabs/arrival.ts"
 import { Election } from "./tabs/election.ts"
 import type { Notice, Term } from "./tabs/notices.ts"
@@ -37,6 +37,7 @@ export class Supervisor {
   readonly #onlife = new Set<(life: Life) => void>()
   readonly #arrival = new Arrival<Life>(() => this.#unavailable())
   readonly #offAway: () => void
+  readonly #unfollow: () => void
   #state: State = { kind: "idle" }
   #locks: LockManager | undefined
   #election: Election | undefined
@@ -48,6 +49,10 @@ export class Supervisor {
 
   constructor(options: LifeOptions) {
     this.options = options
+    this.#unfollow = followStorage(options.name, ({ problem }) => {
+      if (problem !== undefined) this.#explain(problem)
+      void this.refreshEstimate()
+    })
     this.#offAway = onAway({ away: () => this.#away(), back: () => this.#back() })
   }
 
@@ -99,6 +104,7 @@ export class Supervisor {
     const state = this.#state
     this.#state = { kind: "closed" }
     this.#offAway()
+    this.#unfollow()
     clearTimeout(this.#restart)
     this.#arrival.fail(closed())
     if (state.kind === "starting" || state.kind === "serving") await state.life.stop()

@@ -19,6 +19,14 @@ type Fill = (files: DatabaseFiles, check: () => void) => Promise<void>
 
 export type NewAttributes = Omit<MetaAttributes, "order" | "createdAt">
 
+/** After commits the files are looked for once in this time: somebody else may erase them while they are open. */
+const lookMs = 1_000
+
+/** What became of the storage: it grew or shrank, or it is gone for the reason given. */
+export interface StorageNews {
+  readonly problem?: string
+}
+
 /** A database of a project, open or not. */
 export interface Entry {
   readonly project: string
@@ -48,12 +56,26 @@ export class Catalog {
   readonly #making = new Set<Promise<Entry>>()
   /** Those whose files are open, the longest unused first. */
   readonly #awake = new Map<OpenDatabase, { readonly entry: Entry; usedAt: number; disarm(): void }>()
+  /** Those that committed since the files were looked for. */
+  readonly #written = new Map<OpenDatabase, Entry>()
+  readonly #tell: (news: StorageNews) => void
+  /** Set once the whole storage has been erased under this service: nothing here is kept any more. */
+  #lost: AgentDBError | undefined
+  #lookArmed = false
   #disarmExpiry = () => {}
   #nextExpiry = Number.POSITIVE_INFINITY
   #lastOrder = 0
   #closed = false
 
-  constructor(engine: Engine, storage: Storage, limits: Limits, clock: Clock, queue: RunQueue) {
+  constructor(
+    engine: Engine,
+    storage: Storage,
+    limits: Limits,
+    clock: Clock,
+    queue: RunQueue,
+    tell: (news: StorageNews) => void = () => {},
+  ) {
+    this.#tell = tell
     this.#engine = engine
     this.#storage = storage
     this.#limits = limits
@@ -68,6 +90,7 @@ export class Catalog {
 
   /** The project's databases that have not expired, oldest first; those that are refused too. */
   async list(project: string): Promise<Entry[]> {
+    await this.#checkStored()
     const now = unixSeconds(this.#clock)
     const entries = [...(await this.entries(project)).values()]
     return entries.filter((entry) => !hasExpired(entry, now)).sort((a, b) => a.attributes.order - b.attributes.order)
@@ -94,6 +117,7 @@ export class Catalog {
   }
 
   async #find(project: string, id: string): Promise<Entry> {
+    if (this.#lost) throw this.#lost
     const entry = await this.#index(project).find(id)
     if (!entry || hasExpired(entry, unixSeconds(this.#clock))) throw notFound()
     return entry
@@ -133,6 +157,7 @@ export class Catalog {
   }
 
   async #makeOne(project: string, make: (files: DatabaseFiles) => Promise<Database>): Promise<Entry> {
+    await this.#checkStored()
     const entries = await this.entries(project)
     this.#assertRoom(entries)
     let id = newDatabaseId()
@@ -153,6 +178,7 @@ export class Catalog {
     this.#index(project).add(entry)
     this.#armExpiry(entry)
     this.#linger(entry)
+    this.#armLook()
     return entry
   }
 
@@ -303,7 +329,9 @@ export class Catalog {
       // The files are the database's from here on, also if it throws.
       return Database.open(this.#engine, files)
     } catch (error) {
-      const failure = AgentDBError.from(error)
+      const cause = AgentDBError.from(error)
+      // It is known here, so its files were there.
+      const failure = cause.code === "not_found" ? erased("the files of the database were", cause) : cause
       if (isRefusal(failure)) entry.problem = failure
       throw failure
     }
@@ -313,6 +341,8 @@ export class Catalog {
     const open: OpenDatabase = new OpenDatabase(database, this.#limits, this.#clock, this.#queue, {
       tip: (tip) => {
         for (const watcher of [...entry.watchers]) watcher(tip)
+        this.#written.set(open, entry)
+        this.#armLook()
       },
       failed: (error) => {
         this.#forgetAwake(open)
@@ -357,6 +387,38 @@ export class Catalog {
   #forgetAwake(open: OpenDatabase): void {
     this.#awake.get(open)?.disarm()
     this.#awake.delete(open)
+    this.#written.delete(open)
+  }
+
+  #armLook(): void {
+    if (this.#lookArmed || this.#closed) return
+    this.#lookArmed = true
+    this.#clock.after(lookMs, () => {
+      this.#lookArmed = false
+      // What cannot be told now is looked for after the next commit.
+      this.#look().catch(() => {})
+    })
+  }
+
+  /** The handles of files that somebody erased go on as if nothing were: what they take is kept by nobody. */
+  async #look(): Promise<void> {
+    if (this.#closed) return
+    await this.#checkStored()
+    for (const [open, { project, id }] of [...this.#written]) {
+      this.#written.delete(open)
+      const isThere = await this.#storage.isDatabaseThere(project, id)
+      if (!isThere && this.#awake.has(open)) open.erased(erased("the files of the database were"))
+    }
+    this.#tell({})
+  }
+
+  async #checkStored(): Promise<void> {
+    if (!this.#lost && !(await this.#storage.isThere())) {
+      this.#lost = erased("the stored files of all databases were")
+      for (const open of [...this.#awake.keys()]) open.erased(this.#lost)
+      this.#tell({ problem: this.#lost.message })
+    }
+    if (this.#lost) throw this.#lost
   }
 
   /** Lets the files of a database go if it is idle; without sockets it is closed altogether. */
@@ -403,6 +465,7 @@ export class Catalog {
       const { open } = entry
       entry.open = undefined
       if (open) this.#forgetAwake(open)
+      this.#armLook()
       open?.sever(notFound(), 1008)
       open?.discard()
       await this.#storage.remove(entry.project, entry.id)
@@ -430,6 +493,10 @@ export class Catalog {
       else await this.#erase(entry).catch(() => {})
     }
   }
+}
+
+function erased(what: string, cause?: unknown): AgentDBError {
+  return new AgentDBError("data_loss", `${what} erased from outside, as by clearing site data`, { cause })
 }
 
 /** A failure that stays: no other attempt would end otherwise. */

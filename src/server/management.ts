@@ -1,3 +1,4 @@
+import { isQuotaExceeded } from "../storage/quota.ts"
 import type { RawFile } from "../storage/storage.ts"
 import type { DatabaseInfo } from "../wire/database-info.ts"
 import { AgentDBError } from "../wire/errors.ts"
@@ -80,7 +81,7 @@ export class Management {
     const expiresAt = this.#expiry(options.ttlSeconds ?? 0)
     const make = async (): Promise<Created> => {
       const key = requestId === "" ? {} : { requestId }
-      const { id } = await this.#catalog.create(this.#project, { region, expiresAt, ...key })
+      const { id } = await heedingQuota(() => this.#catalog.create(this.#project, { region, expiresAt, ...key }))
       return { databaseId: id, expiresAt }
     }
     return requestId === "" ? make() : this.#idempotency.once(this.#project, requestId, make)
@@ -124,7 +125,8 @@ export class Management {
   /** @param publish makes a URL that anyone may download from until the time given. */
   async dump(id: string, publish: Publish): Promise<Dump> {
     checkDatabaseId(id)
-    return this.#dumps.dump(await this.#catalog.find(this.#project, id), publish)
+    const entry = await this.#catalog.find(this.#project, id)
+    return heedingQuota(() => this.#dumps.dump(entry, publish))
   }
 
   /** The files of a database that is refused as damaged, as they are: what can be rescued is in them. */
@@ -136,7 +138,8 @@ export class Management {
   /** A copy as a file with its SHA-256. The caller erases it by `eraseHeld`. */
   async hold(id: string, onProgress: (doneBytes: number, totalBytes: number) => void): Promise<HeldDump> {
     checkDatabaseId(id)
-    return this.#dumps.hold(await this.#catalog.find(this.#project, id), onProgress)
+    const entry = await this.#catalog.find(this.#project, id)
+    return heedingQuota(() => this.#dumps.hold(entry, onProgress))
   }
 
   eraseHeld(id: string, { name }: Pick<HeldDump, "name">): Promise<void> {
@@ -152,6 +155,23 @@ export class Management {
     if (ttl === 0n) return 0
     const cap = BigInt(this.#limits.ttlCapSeconds)
     return unixSeconds(this.#clock) + Number(ttl > cap ? cap : ttl)
+  }
+}
+
+/** A full disk is nothing that SQL did here. */
+async function heedingQuota<T>(job: () => Promise<T>): Promise<T> {
+  try {
+    return await job()
+  } catch (error) {
+    const isFull = error instanceof AgentDBError ? error.code === "SQLITE_FULL" : isQuotaExceeded(error)
+    if (!isFull) throw error
+    throw new AgentDBError(
+      "resource_exhausted",
+      "the browser's quota for this origin is used up, or the disk is full",
+      {
+        cause: error,
+      },
+    )
   }
 }
 

@@ -167,6 +167,14 @@ export class OpenDatabase {
     this.#fail(error)
   }
 
+  /**
+   * The files were erased by somebody else: every socket ends. The handles are left alone, since Chromium never comes
+   * back from closing or flushing one whose origin was cleared, and nothing of them would be kept.
+   */
+  erased(error: AgentDBError): void {
+    if (!this.#gone) this.#end(error)
+  }
+
   #scheduleFlush(): void {
     if (this.#flushScheduled) return
     this.#flushScheduled = true
@@ -329,10 +337,15 @@ export class OpenDatabase {
   #fail(error: AgentDBError): void {
     this.#disarmRest()
     if (this.#gone) return
+    this.#end(error)
+    this.#database?.abandon()
+  }
+
+  #end(error: AgentDBError): void {
+    this.#disarmRest()
     this.#gone = true
     this.#endGapWait?.()
     this.sever(error, 1011)
-    this.#database?.abandon()
     this.#hooks.failed(error)
   }
 }

@@ -6,7 +6,7 @@ import { AgentDBError } from "../wire/errors.ts"
 import { developmentKeys, type Keys, verifyToken } from "../wire/jwt.ts"
 import { type Limits, resolveLimits } from "../wire/limits.ts"
 import type { ReadUrl } from "./cancel-signals.ts"
-import { Catalog, type Entry } from "./catalog.ts"
+import { Catalog, type Entry, type StorageNews } from "./catalog.ts"
 import { type Clock, systemClock, unixSeconds } from "./clock.ts"
 import { checkDatabaseId } from "./database-id.ts"
 import { Dumps, type Publish } from "./dumps.ts"
@@ -25,6 +25,8 @@ export interface ServiceOptions {
   readonly limits?: Partial<Limits> | undefined
   readonly clock?: Clock | undefined
   readonly readUrl?: ReadUrl | undefined
+  /** Told, some time after commits, that the storage may have grown; and if it is gone. */
+  readonly onStorage?: ((news: StorageNews) => void) | undefined
 }
 
 /** Both planes over one storage. Knows neither browser nor Node: a host gives it links and calls. */
@@ -45,7 +47,14 @@ export class Service {
     this.limits = resolveLimits(options.limits)
     this.#keys = options.keys ?? developmentKeys
     this.#clock = options.clock ?? systemClock
-    this.#catalog = new Catalog(options.engine, options.storage, this.limits, this.#clock, new RunQueue())
+    this.#catalog = new Catalog(
+      options.engine,
+      options.storage,
+      this.limits,
+      this.#clock,
+      new RunQueue(),
+      options.onStorage,
+    )
     this.#dumps = new Dumps(this.#catalog, options.storage, this.limits, this.#clock)
     this.#restores = new Restores(this.#catalog, options.engine, this.limits)
     this.#idempotency = new Idempotency(this.#catalog, this.#clock)

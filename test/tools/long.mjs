@@ -5,6 +5,7 @@
  */
 const forms = {
   "power-cuts": { env: { AGENTDB_POWER_CUTS: "300" }, files: "test/unit/sqlite/power-cut.spec.ts" },
+  quota: { env: { AGENTDB_QUOTA_ROUNDS: "10" }, files: "test/browser/storage/quota.spec.ts" },
   kills: {
     env: { AGENTDB_KILLS: "10", AGENTDB_OPERATION_KILLS: "10" },
     files: "test/browser/crash/(kills|mid-operation).spec.ts",

@@ -24,7 +24,7 @@ function ask(page: Page, sql: string): Promise<unknown> {
   return page.evaluate(async (sql) => Object.values((await window.connection.query(sql).first()) ?? {})[0], sql)
 }
 
-test("out of quota is SQLITE_FULL: what was acknowledged stays, reads go on, and room heals it", async ({
+test("C34: out of quota is SQLITE_FULL: what was acknowledged stays, reads go on, and room heals it", async ({
   profile,
   site,
 }) => {
@@ -52,4 +52,85 @@ test("out of quota is SQLITE_FULL: what was acknowledged stays, reads go on, and
   await page.evaluate(() => window.db.close())
   const main = (await opfsTree(page)).find(({ path }) => path.endsWith(`${databaseId}/data.sqlite`))
   expect(main?.size).toBeGreaterThan(3 * 2 ** 20)
+})
+
+const rounds = Number(process.env["AGENTDB_QUOTA_ROUNDS"] ?? 2)
+
+test(`C34: filled ${rounds} times, plain, in a transaction, in a batch and by maintenance, nothing committed is lost`, async ({
+  profile,
+  site,
+}) => {
+  test.setTimeout(60_000 + rounds * 30_000)
+  const page = await openHarness(await profile.context.newPage(), site.plain)
+  const devtools = await profile.context.newCDPSession(page)
+  const { origin } = new URL(site.plain)
+  const setQuota = (quotaSize: number) => devtools.send("Storage.overrideQuotaForOrigin", { origin, quotaSize })
+  await openService(page, { storage: "opfs" })
+  const id = await createTable(page)
+  let expected = 0
+  for (let round = 0; round < rounds; round++) {
+    const usage = await page.evaluate(async () => (await navigator.storage.estimate()).usage ?? 0)
+    await setQuota(usage + (3 + (round % 3)) * 2 ** 20)
+    const kinds = await page.evaluate(async (id) => {
+      const db = window.connection
+      const codes: Record<string, unknown> = {}
+      const fails = async (name: string, job: () => Promise<unknown>) => {
+        codes[name] = await job().then(
+          () => "none",
+          (error: { code: string }) => error.code,
+        )
+      }
+      let done = 0
+      const large = "INSERT INTO t VALUES (randomblob(700000))"
+      // Each kind adds to what is there, or nothing.
+      await fails("plain", async () => {
+        for (;;) {
+          await db.exec(large)
+          done++
+        }
+      })
+      await fails("transaction", () =>
+        db.transaction(async (tx) => {
+          await tx.exec("INSERT INTO t VALUES (1)")
+          for (let i = 0; i < 20; i++) await tx.exec(large)
+        }),
+      )
+      await fails("batch", () => db.batch(["INSERT INTO t VALUES (1)", ...Array(20).fill(large)]))
+      await fails("index", () => db.exec("CREATE INDEX i ON t(v)"))
+      await fails("vacuum", () => db.exec("VACUUM"))
+      await fails("dump", () => window.db.dumpDatabase(id))
+      const made: string[] = []
+      await fails("create", async () => {
+        for (let i = 0; i < 2000; i++) made.push((await window.db.createDatabase()).databaseId)
+      })
+      // Room comes back by deletion, which must not need any.
+      for (const one of made) await window.db.deleteDatabase(one)
+      return { done, codes, left: (await window.db.listDatabases()).databases.length }
+    }, id)
+    expected += kinds.done
+    expect(kinds.codes).toEqual({
+      plain: "SQLITE_FULL",
+      transaction: "SQLITE_FULL",
+      batch: "SQLITE_FULL",
+      index: "SQLITE_FULL",
+      vacuum: "SQLITE_FULL",
+      dump: "resource_exhausted",
+      create: "resource_exhausted",
+    })
+    expect(kinds.left).toBe(1)
+    expect(await ask(page, "SELECT count(*) FROM t")).toBe(expected)
+    expect((await opfsTree(page)).filter(({ path }) => path.includes("dump-"))).toEqual([])
+    // Opened anew on the full disk.
+    await page.evaluate(async (id) => {
+      await window.db.close()
+      window.db = await window.agentdbWeb.openAgentDB({ storage: "opfs" })
+      window.connection = await window.db.connect(id)
+    }, id)
+    expect(await ask(page, "SELECT count(*) FROM t")).toBe(expected)
+    await setQuota(usage + 400 * 2 ** 20)
+    expect(await repeat(page, "INSERT INTO t VALUES (randomblob(700000))", 1)).toEqual({ done: 1, code: undefined })
+    expected++
+    expect(await ask(page, "SELECT count(*) FROM t")).toBe(expected)
+    expect(await ask(page, "PRAGMA integrity_check")).toBe("ok")
+  }
 })
