@@ -4,6 +4,7 @@ import { CloseCode } from "../../../src/link/link.ts"
 import { loadEngine } from "../../../src/sqlite/load.ts"
 import { MemoryStorage } from "../../../src/storage/memory.ts"
 import { TestService, token, wasmBytes } from "../../fixtures/service.ts"
+import { HandClock } from "../../fuzz/hand-clock.ts"
 
 type Role = "main" | "wal" | "meta"
 
@@ -30,7 +31,8 @@ async function contents(storage: MemoryStorage, id: string): Promise<Record<stri
 /** A service that was killed (its storage is what it wrote) with 500 acknowledged rows, or one that was closed. */
 async function leave(end: "killed" | "closed"): Promise<{ storage: MemoryStorage; damaged: string; sound: string }> {
   const storage = new MemoryStorage()
-  const at = await TestService.start({}, { storage })
+  // Its clock stands still, so that the killed one does nothing any more.
+  const at = await TestService.start({}, { storage, clock: new HandClock() })
   const damaged = at.databaseId
   const { databaseId: sound } = await at.management.create()
   for (const id of [damaged, sound]) {
