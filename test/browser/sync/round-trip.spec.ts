@@ -17,37 +17,34 @@ test("every schema of the corpus comes back from an object store with the same c
     }),
   )
   for (const { name, ...body } of bodies) {
-    const hashes = await page.evaluate(
-      async ({ statements, url, download, byBytes }) => {
-        const { openAgentDB, sync } = window.agentdbWeb
-        const agentdb = await openAgentDB()
-        const hashOf = async (databaseId: string) => {
-          if (byBytes) {
-            const { downloadUrl } = await agentdb.dumpDatabase(databaseId)
-            const bytes = await (await fetch(downloadUrl)).arrayBuffer()
-            // But the counters of changes: the restore is a commit.
-            const header = new Uint8Array(bytes, 0, Math.min(100, bytes.byteLength))
-            for (const at of [24, 92, 96]) header.fill(0, at, at + 4)
-            return [...new Uint8Array(await crypto.subtle.digest("SHA-256", bytes))].join()
-          }
-          const db = await agentdb.connect(databaseId)
-          const { sha256, rows } = await sync.contentHash(db)
-          await db.close()
-          return { sha256, rows }
+    const hashes = await page.evaluate(async ({ statements, url, download, byBytes }) => {
+      const { openAgentDB, sync } = window.agentdbWeb
+      const agentdb = await openAgentDB()
+      const hashOf = async (databaseId: string) => {
+        if (byBytes) {
+          const { downloadUrl } = await agentdb.dumpDatabase(databaseId)
+          const bytes = await (await fetch(downloadUrl)).arrayBuffer()
+          // But the counters of changes: the restore is a commit.
+          const header = new Uint8Array(bytes, 0, Math.min(100, bytes.byteLength))
+          for (const at of [24, 92, 96]) header.fill(0, at, at + 4)
+          return [...new Uint8Array(await crypto.subtle.digest("SHA-256", bytes))].join()
         }
-        const { databaseId } = await agentdb.createDatabase()
         const db = await agentdb.connect(databaseId)
-        for (const sql of statements) await db.exec(sql)
+        const { sha256, rows } = await sync.contentHash(db)
         await db.close()
-        await sync.pushSnapshot({ from: agentdb, databaseId, to: sync.presignedPut({ url }) })
-        const restored = await agentdb.restoreDatabase(await (await fetch(download)).blob())
-        const hashes = [await hashOf(databaseId), await hashOf(restored.databaseId)]
-        await agentdb.deleteDatabase(databaseId)
-        await agentdb.deleteDatabase(restored.databaseId)
-        return hashes
-      },
-      { ...body, byBytes },
-    )
+        return { sha256, rows }
+      }
+      const { databaseId } = await agentdb.createDatabase()
+      const db = await agentdb.connect(databaseId)
+      for (const sql of statements) await db.exec(sql)
+      await db.close()
+      await sync.pushSnapshot({ from: agentdb, databaseId, to: sync.presignedPut({ url }) })
+      const restored = await agentdb.restoreDatabase(await (await fetch(download)).blob())
+      const hashes = [await hashOf(databaseId), await hashOf(restored.databaseId)]
+      await agentdb.deleteDatabase(databaseId)
+      await agentdb.deleteDatabase(restored.databaseId)
+      return hashes
+    }, body)
     expect(hashes[1], name).toEqual(hashes[0])
   }
   expect(store.puts).toHaveLength(corpus.length)
