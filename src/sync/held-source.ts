@@ -1,4 +1,4 @@
-import type { SnapshotCopy, SnapshotFile, SnapshotSource } from "../client/index.ts"
+import type { Connection, SnapshotCopy, SnapshotFile, SnapshotSource } from "../client/index.ts"
 import type { AgentDB } from "../host/agentdb.ts"
 
 interface HeldSourceOptions {
@@ -11,6 +11,13 @@ interface HeldSourceOptions {
 
 /** What a killed page leaves of a copy is erased after this. */
 const copySeconds = 86_400
+
+interface KeptCopy extends AsyncDisposable {
+  readonly databaseId: string
+  readonly connection: Connection
+  readonly tip: number
+  keep(): void
+}
 
 /** A database as sinks see it. The copy on disk is there until this is released. */
 export class HeldSource implements SnapshotSource {
@@ -42,18 +49,30 @@ export class HeldSource implements SnapshotSource {
   }
 
   async open(): Promise<SnapshotCopy> {
+    const copy = await this.keep(copySeconds)
+    return { connection: copy.connection, tip: copy.tip, release: async () => copy[Symbol.asyncDispose]() }
+  }
+
+  /** A copy that is erased when it is disposed of, unless it was kept, or when its time is over. */
+  async keep(ttlSeconds: number): Promise<KeptCopy> {
     const { from } = this.#options
     const { blob, tip } = await this.file()
-    const { databaseId } = await from.restoreDatabase(blob, { ttlSeconds: copySeconds })
+    const { databaseId } = await from.restoreDatabase(blob, { ttlSeconds })
+    let erase = (): Promise<void> => from.deleteDatabase(databaseId)
     try {
       const connection = await from.connect(databaseId)
-      const release = async () => {
-        await connection.close()
-        await from.deleteDatabase(databaseId)
+      return {
+        ...{ databaseId, connection, tip },
+        keep: () => {
+          erase = async () => {}
+        },
+        [Symbol.asyncDispose]: async () => {
+          await connection.close()
+          await erase()
+        },
       }
-      return { connection, tip, release }
     } catch (error) {
-      await from.deleteDatabase(databaseId)
+      await erase()
       throw error
     }
   }

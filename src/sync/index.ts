@@ -8,6 +8,8 @@ export type {
   SnapshotSink,
   SnapshotSource,
 } from "../client/index.ts"
+export { type PushChangesOptions, type PushChangesResult, pushChanges } from "./changes/push-changes.ts"
+export { type Conflict, PushConflict } from "./changes/push-conflict.ts"
 export { type ContentHash, contentHash, type HashOptions } from "./content-hash.ts"
 export { type PresignedPutOptions, presignedPut, type Sign, type SignedPut, type SignRequest } from "./presigned-put.ts"
 export { forgetPushes, type Place, type PushRecord, pushHistory } from "./push-records.ts"

@@ -1,4 +1,4 @@
-import { AgentDBError, type Connection, type Executor, type Statement } from "../../client/index.ts"
+import { AgentDBError, type Connection, type Statement } from "../../client/index.ts"
 import { canceled } from "../online.ts"
 import { quoteName } from "../quote.ts"
 import { delayBefore, pause, type Retry } from "../retry.ts"
@@ -39,8 +39,8 @@ export class Target {
     await this.#once([`DROP TABLE ${this.#steps}`, ...statements])
   }
 
-  /** Runs what only reads, from the start again if the connection is lost. */
-  readonly read = <T>(call: (db: Executor) => Promise<T>): Promise<T> => this.#attempt(call)
+  /** Runs what may run twice, from the start again if the connection is lost. */
+  readonly read = <T>(call: (db: Connection) => Promise<T>): Promise<T> => this.#attempt(call)
 
   async close(): Promise<void> {
     const connection = this.#connection
@@ -62,7 +62,7 @@ export class Target {
     })
   }
 
-  async #attempt<T>(call: (db: Executor) => Promise<T>): Promise<T> {
+  async #attempt<T>(call: (db: Connection) => Promise<T>): Promise<T> {
     const { signal, retry } = this.#options
     for (let failures = 1; ; failures++) {
       let connected = false
