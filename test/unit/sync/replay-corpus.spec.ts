@@ -28,7 +28,10 @@ for (const { name, statements, contentless, tooWide } of corpus) {
     const source = await quietSource(service, statements)
     const pushed = replay(targetOf(server)).write(source, sinkOptions())
     if (contentless !== undefined) {
-      await expect(pushed).rejects.toMatchObject({ code: "failed_precondition", message: expect.stringContaining(contentless) })
+      await expect(pushed).rejects.toMatchObject({
+        code: "failed_precondition",
+        message: expect.stringContaining(contentless),
+      })
       return
     }
     if (tooWide) {
