@@ -15,8 +15,8 @@ import type { OpenOptions } from "./types.ts"
  * options it was started with (`token` and `onStatus` are each handle's own).
  *
  * @throws AgentDBError `failed_precondition` if this is no browser, the storage asked for is not there (the message
- * says what is missing), another tab has the name, or the worker or its wasm can't be loaded (the message names the
- * URL); `invalid_argument` for an option that can't be.
+ * says what is missing), another tab runs a newer version, or the worker or its wasm can't be loaded (the message names the
+ * URL); `unavailable` if the tab that has the files does not answer; `invalid_argument` for an option that can't be.
  */
 export async function openAgentDB(options: OpenOptions = {}): Promise<AgentDB> {
   const start = startOptions(options)

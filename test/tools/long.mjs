@@ -11,8 +11,8 @@ const forms = {
     files: "test/browser/crash/(kills|mid-operation).spec.ts",
   },
   tabs: {
-    env: { AGENTDB_TAB_ROUNDS: "20", AGENTDB_TAB_OPENS: "50" },
-    files: "test/browser/tabs/(writers|opening).spec.ts",
+    env: { AGENTDB_TAB_ROUNDS: "20", AGENTDB_TAB_OPENS: "50", AGENTDB_MOUNTS: "30" },
+    files: "test/browser/(tabs/(writers|opening)|host/open).spec.ts",
   },
   fuzz: { env: { AGENTDB_FUZZ: "20" }, files: "test/unit/fuzz" },
   dump: { env: { AGENTDB_DUMP_MIB: "200" }, files: "test/browser/crash/dump-size.spec.ts" },

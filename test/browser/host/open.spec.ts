@@ -71,35 +71,49 @@ test("everything on a closed handle rejects with closed, and what it opened has 
   expect(codes.notice).toMatchObject({ close: { code: 1001 } })
 })
 
-test("opening, closing and opening again, as StrictMode does, keeps the data", async ({ page }) => {
-  const result = await page.evaluate(async () => {
-    const { openAgentDB } = window.agentdbWeb
-    const effect = () => {
-      const opening = openAgentDB()
-      return { opening, cleanup: () => opening.then((db) => db.close()) }
-    }
-    const first = effect()
-    const gone = first.cleanup()
-    const second = effect()
-    const db = await second.opening
-    const { databaseId } = await db.createDatabase()
-    const connection = await db.connect(databaseId)
-    await connection.exec("CREATE TABLE IF NOT EXISTS t(v)")
-    await connection.exec("INSERT INTO t VALUES(1)")
-    await gone
-    await db.close()
-    // Closed for good: this one starts a new worker over the same files.
-    const third = await openAgentDB()
-    const again = await third.connect(databaseId)
-    const rows = await again.query("SELECT v FROM t").all()
-    const { databases } = await third.listDatabases()
-    await third.close()
-    return { rows, databases: databases.length, workers: window.workersMade.length }
-  })
-  expect(result).toEqual({ rows: [{ v: 1 }], databases: 1, workers: 2 })
-})
+/** Each starts on an empty store; 30 in the full form. */
+const mounts = Number(process.env["AGENTDB_MOUNTS"] ?? 3)
 
-test("five opens at once share one worker", async ({ page }) => {
+for (let mount = 1; mount <= mounts; mount++) {
+  test(`C66: mounted, unmounted and mounted again, as StrictMode does, on an empty store, ${mount}`, async ({
+    page,
+  }) => {
+    const result = await page.evaluate(async () => {
+      const { openAgentDB } = window.agentdbWeb
+      const effect = () => {
+        const opening = openAgentDB()
+        const work = opening.then(async (db) => {
+          const { databases } = await db.listDatabases()
+          const databaseId = databases[0]?.databaseId ?? (await db.createDatabase()).databaseId
+          const connection = await db.connect(databaseId)
+          await connection.exec("CREATE TABLE IF NOT EXISTS t(v UNIQUE)")
+          await connection.exec("INSERT OR IGNORE INTO t VALUES(1)")
+          return connection
+        })
+        // The first one's is cut off by its cleanup.
+        work.catch(() => {})
+        return { opening, work, cleanup: () => opening.then((db) => db.close()) }
+      }
+      const first = effect()
+      const gone = first.cleanup()
+      const second = effect()
+      const connection = await second.work
+      await gone
+      const rows = await connection.query("SELECT v FROM t").all()
+      const { databases } = await (await second.opening).listDatabases()
+      await second.cleanup()
+      // Closed for good: this one starts a new worker over the same files.
+      const third = await openAgentDB()
+      const again = await third.connect(connection.databaseId)
+      const later = await again.query("SELECT v FROM t").all()
+      await third.close()
+      return { rows, later, databases: databases.length, workers: window.workersMade.length }
+    })
+    expect(result).toEqual({ rows: [{ v: 1 }], later: [{ v: 1 }], databases: 1, workers: 2 })
+  })
+}
+
+test("C66: five opens at once share one worker, and closing one ends no other", async ({ page }) => {
   const result = await page.evaluate(async () => {
     const { openAgentDB } = window.agentdbWeb
     const handles = await Promise.all([1, 2, 3, 4, 5].map(() => openAgentDB()))
@@ -116,23 +130,26 @@ test("five opens at once share one worker", async ({ page }) => {
   expect(result).toEqual({ rows: [{ n: 5, s: 10 }], workers: 1 })
 })
 
-test("two copies of the module, as after a hot reload, share one service", async ({ page }) => {
+test("C67: a module that is edited ten times without closing its handle leaves one worker", async ({ page }) => {
   await openService(page)
   const id = await createTable(page)
-  await insert(page, 1)
-  const firstCopy = await page.evaluateHandle(() => window.agentdbWeb)
-  await page.evaluate(async () => {
-    const { src } = document.querySelector<HTMLScriptElement>("script[type=module]") as HTMLScriptElement
-    await import(`${src}?copy=2`)
-  })
-  expect(await page.evaluate((first) => first.openAgentDB !== window.agentdbWeb.openAgentDB, firstCopy)).toBe(true)
+  const first = await page.evaluateHandle(() => window.agentdbWeb)
   const old = await page.evaluateHandle(() => window.db)
-  await openService(page)
-  await connectTo(page, id)
+  for (let edit = 1; edit <= 10; edit++) {
+    await page.evaluate(async (edit) => {
+      const { src } = document.querySelector<HTMLScriptElement>("script[type=module]") as HTMLScriptElement
+      await import(`${src}?edit=${edit}`)
+    }, edit)
+    expect(await page.evaluate((first) => first.openAgentDB !== window.agentdbWeb.openAgentDB, first)).toBe(true)
+    await openService(page)
+    await connectTo(page, id)
+    await insert(page, edit)
+  }
   await old.evaluate((db) => db.close())
-  await insert(page, 2)
-  expect(await values(page)).toEqual([1, 2])
+  await insert(page, 11)
+  expect(await values(page)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11])
   expect(await page.evaluate(() => window.workersMade.length)).toBe(1)
+  expect(page.workers()).toHaveLength(1)
 })
 
 test("names are services of their own", async ({ page }) => {

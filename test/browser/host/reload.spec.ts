@@ -27,7 +27,7 @@ for (const kind of ["plain", "isolated", "strict"] as const) {
   })
 }
 
-test("a page that is reloaded at any moment comes back with every acknowledged row", async ({ profile, site }) => {
+test("C67: a page that is reloaded at any moment comes back with every acknowledged row", async ({ profile, site }) => {
   const page = await profile.open(site.plain)
   await openService(page)
   const id = await createTable(page)
@@ -64,7 +64,7 @@ test("a page that is reloaded at any moment comes back with every acknowledged r
   expect(check).toEqual([{ integrity_check: "ok" }])
 })
 
-test("going away and back finds the data", async ({ profile, site }) => {
+test("C67: going away and back finds the data", async ({ profile, site }) => {
   const page = await profile.open(site.plain)
   await openService(page)
   const id = await createTable(page)
