@@ -1,6 +1,6 @@
 import { Database } from "../sqlite/database.ts"
 import type { Engine } from "../sqlite/engine.ts"
-import { type MetaAttributes, MetaFile, type MetaRecord, parseMeta } from "../sqlite/meta.ts"
+import { type MetaAttributes, MetaFile, type MetaRecord, markDeleted, parseMeta } from "../sqlite/meta.ts"
 import type { DatabaseFiles, RawFile, Storage } from "../storage/storage.ts"
 import type { DatabaseInfo } from "../wire/database-info.ts"
 import { AgentDBError } from "../wire/errors.ts"
@@ -289,7 +289,8 @@ export class Catalog {
     try {
       const bytes = await this.#storage.readMeta(project, id)
       const meta = bytes && parseMeta(bytes)
-      if (!bytes || meta) return meta
+      if (!bytes || meta?.deleted) return undefined
+      if (meta) return meta
       Database.open(this.#engine, await this.#storage.open(project, id)).abandon()
       return undefined
     } catch (error) {
@@ -468,10 +469,25 @@ export class Catalog {
       this.#armLook()
       open?.sever(notFound(), 1008)
       open?.discard()
+      await this.#markDeleted(entry)
       await this.#storage.remove(entry.project, entry.id)
     } catch (error) {
       index.add(entry)
       throw error
+    }
+  }
+
+  async #markDeleted({ project, id }: Entry): Promise<void> {
+    const files = await this.#storage.open(project, id).catch((error: unknown) => {
+      // A removal that failed before has taken the data already; a damaged one cannot be marked.
+      if (["not_found", "data_loss"].includes(AgentDBError.from(error).code)) return undefined
+      throw error
+    })
+    if (!files) return
+    try {
+      markDeleted(files.meta)
+    } finally {
+      files.close()
     }
   }
 

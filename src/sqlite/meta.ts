@@ -27,6 +27,8 @@ export interface MetaRecord {
   readonly mxFrame: number
   /** The database was not closed: its tip is not known without opening it. */
   readonly dirty: boolean
+  /** Its removal was promised; what is left of it goes at the next start. */
+  readonly deleted?: boolean
   readonly attributes: MetaAttributes
 }
 
@@ -41,8 +43,8 @@ export interface WalMark {
 
 /*
  * A slot is a page of its own, so that a torn write of one cannot reach the other. Big-endian:
- * 0 magic, 4 format version, 8 seq, 16 tip, 24 salt1, 28 salt2, 32 mxFrame, 36 dirty, 40 length of the attributes,
- * 44 the attributes as JSON, zeros, and a checksum of all before it in the last 16 bytes. Magic, version and checksum
+ * 0 magic, 4 format version, 8 seq, 16 tip, 24 salt1, 28 salt2, 32 mxFrame, 36 dirty 1 | deleted 2,
+ * 40 length of the attributes, 44 the attributes as JSON, zeros, and a checksum of all before it in the last 16 bytes. Magic, version and checksum
  * keep their places in every later version, so that each can tell what is newer from what is damaged.
  *
  * The third page holds the mark: 0 magic, 4 salt1, 8 salt2, 12 mxFrame, 16 seq, 24 a checksum of 16 bytes. It is
@@ -66,6 +68,18 @@ const announcement = new TextEncoder().encode("content is to come")
 export function parseMeta(bytes: Uint8Array): MetaRecord | undefined {
   const slots = [readSlot(bytes, 0), readSlot(bytes, 1)].filter((slot) => slot !== undefined)
   return slots.sort((a, b) => b.seq - a.seq)[0]
+}
+
+/**
+ * Marks a database as deleted and flushes that: a power cut may take back the removal of files, but not this.
+ * A damaged one cannot be marked, and goes without.
+ */
+export function markDeleted(file: SyncFile): void {
+  try {
+    MetaFile.open(file)?.update({ deleted: true })
+  } catch (error) {
+    if (!(error instanceof AgentDBError) || !["data_loss", "SQLITE_FULL"].includes(error.code)) throw error
+  }
 }
 
 /** The meta file of an open database. */
@@ -180,7 +194,7 @@ function encodeSlot(record: MetaRecord): Uint8Array<ArrayBuffer> {
   view.setUint32(24, record.salt1)
   view.setUint32(28, record.salt2)
   view.setUint32(32, record.mxFrame)
-  view.setUint32(36, record.dirty ? 1 : 0)
+  view.setUint32(36, (record.dirty ? 1 : 0) | (record.deleted ? 2 : 0))
   view.setUint32(40, attributes.length)
   slot.set(attributes, headerBytes)
   slot.set(checksum(slot), slotBytes - checksumBytes)
@@ -208,7 +222,8 @@ function readSlot(bytes: Uint8Array, index: number): MetaRecord | undefined {
     salt1: view.getUint32(24),
     salt2: view.getUint32(28),
     mxFrame: view.getUint32(32),
-    dirty: view.getUint32(36) !== 0,
+    dirty: (view.getUint32(36) & 1) !== 0,
+    deleted: (view.getUint32(36) & 2) !== 0,
     attributes: JSON.parse(attributes) as MetaAttributes,
   }
 }

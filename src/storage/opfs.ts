@@ -31,11 +31,12 @@ export class OpfsStorage implements Storage {
 
   /**
    * @param name of the service within the origin.
+   * @param origin where all of the origin's files are, unless it is this worker's own
    * @throws AgentDBError `failed_precondition` if a newer version of this package has written there
    */
-  static async open(name: string): Promise<OpfsStorage> {
-    const origin = await navigator.storage.getDirectory()
-    const root = await origin.getDirectoryHandle(encodeSegment(name), { create: true })
+  static async open(name: string, origin?: FileSystemDirectoryHandle): Promise<OpfsStorage> {
+    const top = origin ?? (await navigator.storage.getDirectory())
+    const root = await top.getDirectoryHandle(encodeSegment(name), { create: true })
     await checkFormat(root)
     const scratch = await root.getDirectoryHandle(scratchFolder, { create: true })
     return new OpfsStorage(root, new ScratchPool(scratch))

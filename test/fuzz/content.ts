@@ -22,6 +22,17 @@ export async function readState(rowsOf: (sql: string) => Promise<readonly (reado
 
 /** The content of a copy that was dumped. */
 export async function readDump(engine: Engine, file: Blob): Promise<State> {
+  const database = await openDump(engine, file)
+  const reader = database.takeReader()
+  try {
+    return await readState(async (sql) => query(reader, sql).map((row) => row.map(exact)))
+  } finally {
+    database.abandon()
+  }
+}
+
+/** A copy that was dumped, as a database in memory. Whoever opens it abandons it. */
+export async function openDump(engine: Engine, file: Blob): Promise<Database> {
   const bytes = new Uint8Array(await file.arrayBuffer())
   // Our VFS opens databases in WAL mode only.
   bytes.fill(2, 18, 20)
@@ -30,13 +41,7 @@ export async function readDump(engine: Engine, file: Blob): Promise<State> {
   const files = await storage.open(project, databaseId)
   files.main.truncate(0)
   files.main.write(bytes, { at: 0 })
-  const database = Database.open(engine, files)
-  const reader = database.takeReader()
-  try {
-    return await readState(async (sql) => query(reader, sql).map((row) => row.map(exact)))
-  } finally {
-    database.abandon()
-  }
+  return Database.open(engine, files)
 }
 
 /** Whole numbers as the other codec gives them. */

@@ -9,9 +9,14 @@ interface Timer {
 
 /** A clock that a test moves. */
 export class HandClock implements Clock {
-  #now = Date.now()
+  #now: number
   #order = 0
   readonly #timers = new Set<Timer>()
+
+  /** @param now milliseconds since 1970 */
+  constructor(now = Date.now()) {
+    this.#now = now
+  }
 
   now(): number {
     return this.#now

@@ -4,12 +4,10 @@
  * @type {Record<string, { env: Record<string, string>, files: string }>}
  */
 const forms = {
-  "power-cuts": { env: { AGENTDB_POWER_CUTS: "300" }, files: "test/unit/sqlite/power-cut.spec.ts" },
+  "power-cuts": { env: { AGENTDB_POWER_CUTS: "500" }, files: "test/unit/(sqlite|server)/power-cut.spec.ts" },
+  // Rounds of each of four deaths.
+  crash: { env: { AGENTDB_CRASH_ROUNDS: "56" }, files: "test/browser/crash/crash.spec.ts" },
   quota: { env: { AGENTDB_QUOTA_ROUNDS: "10" }, files: "test/browser/storage/quota.spec.ts" },
-  kills: {
-    env: { AGENTDB_KILLS: "10", AGENTDB_OPERATION_KILLS: "10" },
-    files: "test/browser/crash/(kills|mid-operation).spec.ts",
-  },
   tabs: {
     env: { AGENTDB_TAB_ROUNDS: "20", AGENTDB_TAB_OPENS: "50", AGENTDB_MOUNTS: "30" },
     files: "test/browser/(tabs/(writers|opening)|host/open).spec.ts",
@@ -36,7 +34,7 @@ const forms = {
 const [name = "", ...rest] = process.argv.slice(2)
 const form = forms[name]
 if (!form) throw new Error(`no long form "${name}"; there are ${Object.keys(forms).join(", ")}`)
-// What is set already wins: AGENTDB_KILLS=5 npm run test:kills.
+// What is set already wins: AGENTDB_CRASH_ROUNDS=5 npm run crash.
 for (const [key, value] of Object.entries(form.env)) process.env[key] ??= value
 process.argv.splice(2, process.argv.length, form.files, ...rest)
 await import("./test.mjs")

@@ -61,7 +61,7 @@ export function rowsOf(page: Page, databaseId: string, sql: string): Promise<unk
 export const closeService = (page: Page): Promise<void> => page.evaluate(() => window.service.close())
 
 /** Folders of databases, empty ones too. */
-export function databaseFolders(page: Page): Promise<string[]> {
+function databaseFolders(page: Page): Promise<string[]> {
   return page.evaluate(async () => {
     const names: string[] = []
     try {

@@ -1,8 +1,9 @@
 import { test } from "@playwright/test"
 import fc from "fast-check"
 import type { Engine } from "../../../src/sqlite/engine.ts"
+import { MemoryStorage } from "../../../src/storage/memory.ts"
 import { startEngine } from "../../fixtures/engine.ts"
-import { PowerCutStorage } from "../../fixtures/power-cut-storage.ts"
+import { PowerCutDisk } from "../../fixtures/power-cut-disk.ts"
 import { Random } from "../../fixtures/random.ts"
 import { State } from "../../fuzz/model.ts"
 import { clientProgram } from "../../fuzz/program.ts"
@@ -33,23 +34,23 @@ test("the power goes in the middle of programs: what any client was told is ther
   let told = 0
   await check(runs, story, async ({ seed, chapters }) => {
     if (told++ % runsPerEngine === 0) engine = undefined
-    engine ??= await startEngine(new PowerCutStorage())
+    engine ??= await startEngine(new MemoryStorage())
     const random = new Random(seed)
     try {
-      let storage = new PowerCutStorage()
+      let disk = new PowerCutDisk()
       let stage: Stage | undefined
       for (const { program, operations, end } of chapters) {
-        stage ??= await Stage.start(engine, storage, program)
-        storage.budget = operations
-        await stage.play(program.actions, () => storage.isCut)
-        const next: PowerCutStorage = end === "cut" ? storage.cut(random) : storage.kill()
+        stage ??= await Stage.start(engine, await disk.mount(), program)
+        disk.budget = operations
+        await stage.play(program.actions, () => disk.isCut)
+        const next: PowerCutDisk = end === "cut" ? disk.cut(random) : disk.kill()
         await stage.close()
-        const after: Stage = await Stage.resume(engine, next, program, stage.databaseId)
+        const after: Stage = await Stage.resume(engine, await next.mount(), program, stage.databaseId)
         const ending = await after.look()
         stage.lost(ending)
         after.goOnFrom({ tip: ending.tip, state: ending.state ?? new State() })
         stage = after
-        storage = next
+        disk = next
       }
       await stage?.finish()
       uncaught.check()

@@ -3,6 +3,8 @@ import type { Connection } from "../../../src/sqlite/connection.ts"
 import { Database } from "../../../src/sqlite/database.ts"
 import type { Engine } from "../../../src/sqlite/engine.ts"
 import type { PreparedStatement } from "../../../src/sqlite/statement.ts"
+import { MemoryStorage } from "../../../src/storage/memory.ts"
+import type { OpfsStorage } from "../../../src/storage/opfs.ts"
 import {
   attributes,
   codeOf,
@@ -14,7 +16,7 @@ import {
   startEngine,
   unlimited,
 } from "../../fixtures/engine.ts"
-import { PowerCutStorage } from "../../fixtures/power-cut-storage.ts"
+import { PowerCutDisk } from "../../fixtures/power-cut-disk.ts"
 import { Random } from "../../fixtures/random.ts"
 
 const cuts = Number(process.env["AGENTDB_POWER_CUTS"] ?? 30)
@@ -23,10 +25,10 @@ const cutsPerEngine = 50
 
 test(`after each of ${cuts} power cuts every acknowledged commit is there and the tip is exact`, async () => {
   test.setTimeout(60_000 + cuts * 2_000)
-  let engine = await startEngine(new PowerCutStorage())
+  let engine = await startEngine(new MemoryStorage())
   let done = 0
   for (let seed = firstSeed; done < cuts; seed++) {
-    if (done % cutsPerEngine === 0) engine = await startEngine(new PowerCutStorage())
+    if (done % cutsPerEngine === 0) engine = await startEngine(new MemoryStorage())
     await test.step(`seed ${seed}`, async () => {
       try {
         done += await new Story(engine, new Random(seed)).tell()
@@ -52,7 +54,7 @@ function stateOf(connection: Connection): string {
 class Story {
   readonly #engine: Engine
   readonly #random: Random
-  #storage = new PowerCutStorage()
+  #disk = new PowerCutDisk()
   #database: Database | undefined
   #held: { reader: Connection; statement: PreparedStatement } | undefined
   /** By tip. Undefined below the first that could be looked at. */
@@ -70,11 +72,11 @@ class Story {
   async tell(): Promise<number> {
     const count = 1 + this.#random.below(5)
     for (let i = 0; i < count; i++) {
-      this.#storage.budget = 1 + this.#random.below(this.#random.pick([8, 60, 300, 1500]))
+      this.#disk.budget = 1 + this.#random.below(this.#random.pick([8, 60, 300, 1500]))
       await this.#live()
       this.#database?.abandon()
       this.#database = undefined
-      this.#storage = this.#random.chance(0.9) ? this.#storage.cut(this.#random) : this.#storage.kill()
+      this.#disk = this.#random.chance(0.9) ? this.#disk.cut(this.#random) : this.#disk.kill()
       await this.#verify()
     }
     return count
@@ -82,34 +84,35 @@ class Story {
 
   async #live(): Promise<void> {
     try {
-      await this.#start()
-      while (!this.#storage.isCut) await this.#act()
+      const storage = await this.#disk.mount()
+      await this.#start(storage)
+      while (!this.#disk.isCut) await this.#act(storage)
     } catch (error) {
       // Whatever goes wrong without power is the power's fault.
-      if (!this.#storage.isCut) throw error
+      if (!this.#disk.isCut) throw error
     }
     this.#held = undefined
   }
 
-  async #start(): Promise<void> {
+  async #start(storage: OpfsStorage): Promise<void> {
     if (this.#isCreated) {
-      this.#database = Database.open(this.#engine, await this.#storage.open(project, databaseId))
+      this.#database = Database.open(this.#engine, await storage.open(project, databaseId))
       expect(this.#database.tip).toBe(this.#acknowledged)
       return
     }
-    await this.#storage.remove(project, databaseId)
-    this.#database = Database.create(this.#engine, await this.#storage.create(project, databaseId), attributes)
+    await storage.remove(project, databaseId)
+    this.#database = Database.create(this.#engine, await storage.create(project, databaseId), attributes)
     this.#isCreated = true
     this.#write("CREATE TABLE t(n INTEGER PRIMARY KEY, x)")
   }
 
-  async #act(): Promise<void> {
+  async #act(storage: OpfsStorage): Promise<void> {
     const database = this.#open
     const { writer } = database
     const n = this.#next++
     switch (this.#random.below(20)) {
       case 0:
-        return this.#reopen()
+        return this.#reopen(storage)
       case 1:
         this.#letGo()
         database.checkpoint()
@@ -175,13 +178,13 @@ class Story {
     expect(database.tip - this.#states.length + 1).toBe(0)
   }
 
-  async #reopen(): Promise<void> {
+  async #reopen(storage: OpfsStorage): Promise<void> {
     this.#letGo()
     const { tip } = this.#open
     this.#open.close()
     this.#acknowledged = tip
     this.#database = undefined
-    this.#database = Database.open(this.#engine, await this.#storage.open(project, databaseId))
+    this.#database = Database.open(this.#engine, await storage.open(project, databaseId))
     expect(this.#open.tip).toBe(tip)
   }
 
@@ -200,7 +203,8 @@ class Story {
   }
 
   async #verify(): Promise<void> {
-    const files = await this.#storage.open(project, databaseId).catch(() => undefined)
+    const storage = await this.#disk.mount()
+    const files = await storage.open(project, databaseId).catch(() => undefined)
     if (!this.#isCreated) {
       // A creation that was never answered leaves nothing, or a database without commits.
       const code = files && codeOf(() => Database.open(this.#engine, files).abandon())

@@ -1,0 +1,392 @@
+import { expect } from "@playwright/test"
+import { macrotask } from "../../../src/link/macrotask.ts"
+import { createLinkPair } from "../../../src/link/memory-link.ts"
+import type { Management } from "../../../src/server/management.ts"
+import { Service } from "../../../src/server/service.ts"
+import type { Engine } from "../../../src/sqlite/engine.ts"
+import type { OpfsStorage } from "../../../src/storage/opfs.ts"
+import { mintToken } from "../../../src/wire/jwt.ts"
+import { one } from "../../fixtures/engine.ts"
+import { PowerCutDisk } from "../../fixtures/power-cut-disk.ts"
+import type { Random } from "../../fixtures/random.ts"
+import { type Answer, WirePeer } from "../../fixtures/wire-peer.ts"
+import { openDump } from "../../fuzz/content.ts"
+import { HandClock } from "../../fuzz/hand-clock.ts"
+
+const project = "devkey"
+const partsOfOne = 3
+const setup = [
+  // Every commit but this one makes one row here, whose id tells its tip.
+  "CREATE TABLE commits(id INTEGER PRIMARY KEY, n INTEGER, parts INTEGER)",
+  "CREATE TABLE parts(n INTEGER, filler)",
+] as const
+
+export type Counts = Record<string, number>
+
+export function addCounts(to: Counts, more: Counts): void {
+  for (const [key, count] of Object.entries(more)) to[key] = (to[key] ?? 0) + count
+}
+
+/** What is known of a database from outside. */
+interface Known {
+  readonly id: string
+  /** Unix seconds; 0 is never. */
+  readonly expiresAt: number
+  readonly requestId: string | undefined
+  /** By tip: the number that the commit wrote. Acknowledged or seen, so it has to stay. */
+  readonly commits: Map<number, number>
+  /** The newest tip that was told. */
+  tip: number
+  /** A deletion was asked for and not answered. */
+  mayBeGone: boolean
+}
+
+/** A service with several databases, through several ends of its process. */
+export class History {
+  readonly counts: Counts = {}
+  readonly #engine: Engine
+  readonly #random: Random
+  #disk = new PowerCutDisk()
+  #storage: OpfsStorage | undefined
+  #clock = new HandClock()
+  #service: Service | undefined
+  readonly #known = new Map<string, Known>()
+  readonly #deleted = new Set<string>()
+  /** Creations that were never answered. */
+  #unanswered: { requestId: string | undefined }[] = []
+  #next = 1
+  /** Dumps that were handed out. */
+  #copies: { file: Blob; tip: number }[] = []
+
+  constructor(engine: Engine, random: Random) {
+    this.#engine = engine
+    this.#random = random
+  }
+
+  /** Returns the number of power cuts. */
+  async tell(): Promise<number> {
+    let cuts = 0
+    for (let chapter = 1 + this.#random.below(4); chapter > 0; chapter--) {
+      this.#disk.budget = 1 + this.#random.below(this.#random.pick([30, 150, 600, 1500]))
+      await this.#live()
+      await this.#verifyCopies()
+      const end = this.#random.pick(["cut", "cut", "cut", "cut", "kill", "close"] as const)
+      if (end === "close") this.#disk.budget = Number.POSITIVE_INFINITY
+      // What fails to close for want of power is let go all the same.
+      await this.#service?.close()
+      await this.#storage?.close()
+      if (end !== "close") this.#disk = end === "cut" ? this.#disk.cut(this.#random) : this.#disk.kill()
+      if (end === "cut") cuts++
+      this.#count(end)
+      await this.#start()
+      await this.#verify()
+      this.#unanswered = []
+    }
+    await this.#service?.close()
+    return cuts
+  }
+
+  async #start(): Promise<void> {
+    this.#storage = undefined
+    this.#service = undefined
+    this.#clock = new HandClock(this.#clock.now() + this.#random.pick([0, 1_000, 400_000]))
+    this.#storage = await this.#disk.mount()
+    this.#service = await Service.open({ engine: this.#engine, storage: this.#storage, clock: this.#clock })
+  }
+
+  /** Several lanes at once, until the power goes or enough has happened. Nothing of it goes on after. */
+  async #live(): Promise<void> {
+    const disk = this.#disk
+    try {
+      if (!this.#service) await this.#start()
+    } catch (error) {
+      if (!disk.isCut) throw error
+      return
+    }
+    let running = 3
+    const lane = async () => {
+      try {
+        for (let left = 4 + this.#random.below(12); left > 0 && !disk.isCut; left--) await this.#act()
+      } catch (error) {
+        // Whatever goes wrong without power is the power's fault, but for what the test itself finds.
+        if (!disk.isCut || (error instanceof Error && "matcherResult" in error)) throw error
+      } finally {
+        running--
+      }
+    }
+    const lanes = [lane(), lane(), lane()]
+    const over = Promise.all(lanes)
+    over.catch(() => {})
+    while (running > 0 && !disk.isCut) await new Promise<void>(macrotask)
+    // Answers that are on their way may still come.
+    for (let turn = 0; turn < 30; turn++) await new Promise<void>(macrotask)
+    // Ends the sockets, and with them what waits for an answer.
+    if (disk.isCut) await this.#service?.close()
+    await over
+  }
+
+  async #act(): Promise<void> {
+    const there = [...this.#known.values()].filter((known) => !known.mayBeGone && !this.#hasExpired(known))
+    const known = there.length > 0 ? this.#random.pick(there) : undefined
+    const choice = this.#random.below(20)
+    if (!known || choice < 2) return this.#create()
+    if (choice === 2) return this.#createAgain(known)
+    if (choice === 3) return this.#delete(known)
+    if (choice < 6) return this.#dump(known)
+    // Past the rest of an idle database, past its closing, or past some expiries.
+    if (choice < 8) return this.#clock.advance(this.#random.pick([300, 6_000, 6_000, 200_000]))
+    return this.#write(known)
+  }
+
+  async #create(): Promise<void> {
+    const requestId = this.#random.chance(0.5) ? `key-${this.#next++}` : undefined
+    const attempt = { requestId }
+    this.#unanswered.push(attempt)
+    const ttlSeconds = this.#random.pick([0, 0, 100, 500])
+    const { databaseId, expiresAt } = await this.#management.create({ requestId, ttlSeconds })
+    this.#unanswered.splice(this.#unanswered.indexOf(attempt), 1)
+    expect(this.#deleted.has(databaseId) || this.#known.has(databaseId)).toBe(false)
+    this.#learn(databaseId, expiresAt, requestId)
+    this.#count("created")
+  }
+
+  #learn(id: string, expiresAt: number, requestId: string | undefined): Known {
+    const known: Known = { id, expiresAt, requestId, commits: new Map(), tip: 0, mayBeGone: false }
+    this.#known.set(id, known)
+    return known
+  }
+
+  async #createAgain({ id, requestId }: Known): Promise<void> {
+    if (requestId === undefined) return
+    expect((await this.#management.create({ requestId })).databaseId).toBe(id)
+  }
+
+  async #delete(known: Known): Promise<void> {
+    known.mayBeGone = true
+    await this.#management.delete(known.id)
+    this.#known.delete(known.id)
+    this.#deleted.add(known.id)
+    this.#count("deleted")
+  }
+
+  async #dump({ id }: Known): Promise<void> {
+    let file = new Blob()
+    const dumping = this.#management.dump(id, async (blob) => {
+      file = blob
+      return "test:"
+    })
+    const { tip } = await dumping.catch((error) => {
+      // Another lane deleted it, or it expired.
+      if (error.code === "not_found") return { tip: undefined }
+      throw error
+    })
+    if (tip === undefined) return
+    if (tip > 0) this.#copies.push({ file, tip })
+    this.#count("dumped")
+  }
+
+  async #verifyCopies(): Promise<void> {
+    for (const { file, tip } of this.#copies.splice(0)) {
+      const copy = await openDump(this.#engine, file)
+      expect(one(copy.writer, "PRAGMA integrity_check")).toBe("ok")
+      expect(Number(one(copy.writer, "SELECT count(*) FROM commits"))).toBe(tip - 1)
+      copy.abandon()
+    }
+  }
+
+  /** A few commits on one socket, pipelined, and at times a transaction. */
+  async #write(known: Known): Promise<void> {
+    const peer = await this.#connect(known.id)
+    if (!peer) return
+    let isOpen = true
+    peer.closed.then(() => {
+      isOpen = false
+    })
+    try {
+      if (known.tip === 0) await peer.batch(...setup)
+      if (!isOpen) return
+      // A transaction is the socket's own: what is sent meanwhile is a part of it.
+      const isTransaction = this.#random.chance(0.2)
+      const count = isTransaction ? 1 : 1 + this.#random.below(6)
+      const writes = Array.from({ length: count }, () => this.#send(peer, isTransaction))
+      for (const { n, tip: told } of writes) {
+        const tip = await told
+        if (tip === undefined) continue
+        expect(known.commits.has(tip)).toBe(false)
+        known.commits.set(tip, n)
+        known.tip = Math.max(known.tip, tip)
+        this.#count("commits")
+      }
+    } finally {
+      peer.link.close()
+    }
+  }
+
+  #send(peer: WirePeer, isTransaction: boolean): { n: number; tip: Promise<number | undefined> } {
+    const n = this.#next++
+    const size = BigInt(this.#random.pick([10, 3_000, 30_000]))
+    if (!isTransaction && this.#random.chance(0.7)) {
+      return { n, tip: peer.exec("INSERT INTO commits(n, parts) VALUES (?, 0)", BigInt(n)).then(tipOf) }
+    }
+    const statements = [
+      ...Array<[string, bigint, bigint]>(partsOfOne).fill([
+        "INSERT INTO parts VALUES (?, zeroblob(?))",
+        BigInt(n),
+        size,
+      ]),
+      ["INSERT INTO commits(n, parts) VALUES (?, ?)", BigInt(n), BigInt(partsOfOne)] as [string, bigint, bigint],
+    ]
+    return { n, tip: isTransaction ? transact(peer, statements) : peer.batch(...statements).then(tipOf) }
+  }
+
+  /** Undefined if the database went meanwhile. */
+  async #connect(id: string): Promise<WirePeer | undefined> {
+    const [mine, theirs] = createLinkPair()
+    const peer = new WirePeer(mine)
+    this.#running.accept(theirs)
+    const seconds = Math.floor(this.#clock.now() / 1000)
+    const { error, kinds } = await peer.hello(mintToken(project, "secret", seconds, 1e6), id)
+    if (kinds[0] === "helloOk") return peer
+    if (error?.code === "not_found" || this.#disk.isCut) return undefined
+    throw new Error(`${error?.code}: ${error?.message}`)
+  }
+
+  async #verify(): Promise<void> {
+    const listed = await this.#list()
+    for (const id of listed) expect(this.#deleted.has(id), `${id} was deleted`).toBe(false)
+    const unknown = listed.filter((id) => !this.#known.has(id))
+    expect(unknown.length, "databases that nobody asked for").toBeLessThanOrEqual(this.#unanswered.length)
+    for (const known of [...this.#known.values()]) {
+      if (listed.includes(known.id)) continue
+      expect(known.mayBeGone || this.#hasExpired(known), `${known.id} is gone`).toBe(true)
+      this.#known.delete(known.id)
+      this.#deleted.add(known.id)
+    }
+    for (const id of unknown) {
+      this.#count("unanswered creations that stood")
+      this.#learn(id, (await this.#management.get(id)).expiresAt, undefined)
+    }
+    for (const known of this.#known.values()) {
+      if (known.mayBeGone) this.#count("unanswered deletions that had not happened")
+      known.mayBeGone = false
+      await this.#verifyContent(known)
+      await this.#createAgain(known)
+    }
+    await this.#verifyKeys()
+    await this.#verifyPaths()
+  }
+
+  async #verifyContent(known: Known): Promise<void> {
+    const { tip } = await this.#management.get(known.id)
+    const peer = await this.#connect(known.id)
+    if (!peer) throw new Error(`${known.id} is listed and cannot be opened`)
+    const rowsOf = async (sql: string) => {
+      const { rows, error } = await peer.query(sql)
+      if (error) throw new Error(`${known.id}: ${error.code}: ${error.message}`)
+      return rows
+    }
+    expect(await rowsOf("PRAGMA integrity_check")).toEqual([["ok"]])
+    expect(tip).toBeGreaterThanOrEqual(known.tip)
+    const isSetUp = (await rowsOf("SELECT count(*) FROM sqlite_schema"))[0]?.[0] !== 0n
+    if (!isSetUp) expect(tip).toBe(0)
+    else {
+      const rows = await rowsOf("SELECT id, n FROM commits ORDER BY id")
+      expect(tip, `the tip of ${known.id}`).toBe(1 + rows.length)
+      const stored = new Map(rows.map(([id, n]) => [Number(id) + 1, Number(n)]))
+      for (const [at, n] of known.commits) expect(stored.get(at), `commit ${at} of ${known.id}`).toBe(n)
+      expect(new Set(stored.values()).size, "each commit once").toBe(stored.size)
+      const torn = `SELECT n FROM commits c WHERE parts <> (SELECT count(*) FROM parts p WHERE p.n = c.n)
+        UNION ALL SELECT n FROM parts WHERE n NOT IN (SELECT n FROM commits)`
+      expect(await rowsOf(torn)).toEqual([])
+      for (const [at, n] of stored) known.commits.set(at, n)
+    }
+    known.tip = tip
+    peer.link.close()
+  }
+
+  /** A creation that was not answered is asked for again with its key: there is one database of it, whichever it is. */
+  async #verifyKeys(): Promise<void> {
+    for (const { requestId } of this.#unanswered) {
+      if (requestId === undefined) continue
+      const before = await this.#list()
+      const { databaseId, expiresAt } = await this.#management.create({ requestId })
+      const after = await this.#list()
+      expect(after.length).toBe(before.length + (before.includes(databaseId) ? 0 : 1))
+      if (before.includes(databaseId)) this.#count("keys that found their database")
+      this.#known.delete(databaseId)
+      this.#learn(databaseId, expiresAt, requestId)
+    }
+  }
+
+  /** The background sweep ends by itself. */
+  async #verifyPaths(): Promise<void> {
+    const seconds = Math.floor(this.#clock.now() / 1000)
+    const ids = [...this.#known.keys()]
+    const own = ids.flatMap((id) =>
+      ["data.sqlite", "data.sqlite-wal", "meta"].map((file) => `/agentdb/devkey/${id}/${file}`),
+    )
+    const isExpected = (path: string) => {
+      if (path === "/agentdb/format" || path.startsWith("/agentdb/.scratch/") || path === "/agentdb/devkey/")
+        return true
+      const [, id = "", expiry = "0"] = /^\/agentdb\/devkey\/(DB_\w+)\/dump-dump-(\d+)-/.exec(path) ?? []
+      return own.includes(path) || (this.#known.has(id) && Number(expiry) > seconds)
+    }
+    let wrong: string[] = []
+    for (let turn = 0; turn < 200; turn++) {
+      const paths = this.#disk.paths()
+      wrong = [
+        ...paths.filter((path) => !isExpected(path)).map((path) => `left behind: ${path}`),
+        ...own.filter((path) => !paths.includes(path)).map((path) => `missing: ${path}`),
+      ]
+      if (wrong.length === 0) return
+      // What is due by now: expiries.
+      await this.#clock.advance(0)
+      await new Promise<void>(macrotask)
+    }
+    expect(wrong).toEqual([])
+  }
+
+  async #list(): Promise<string[]> {
+    const { databases } = await this.#management.list({ pageSize: 1000 })
+    return databases.map(({ databaseId }) => databaseId)
+  }
+
+  #hasExpired({ expiresAt }: Known): boolean {
+    return expiresAt > 0 && expiresAt <= Math.floor(this.#clock.now() / 1000)
+  }
+
+  get #running(): Service {
+    if (!this.#service) throw new Error("the service does not run")
+    return this.#service
+  }
+
+  get #management(): Management {
+    return this.#running.management(project)
+  }
+
+  #count(what: string): void {
+    addCounts(this.counts, { [what]: 1 })
+  }
+}
+
+/** The tip that the end of an answer tells; of a batch only its end tells that it stands. */
+function tipOf({ kinds, execs, done }: Answer): number | undefined {
+  const last = kinds.at(-1) === "done" ? done : kinds.at(-1) === "execResult" ? execs.at(-1) : undefined
+  return last && Number(last.tip)
+}
+
+/** Undefined unless all of it was acknowledged. */
+function transact(peer: WirePeer, statements: [string, bigint, bigint][]): Promise<number | undefined> {
+  // What is sent on a closed socket is never answered.
+  return Promise.race([runTransaction(peer, statements), peer.closed.then(() => undefined)])
+}
+
+async function runTransaction(peer: WirePeer, statements: [string, bigint, bigint][]): Promise<number | undefined> {
+  if (tipOf(await peer.begin()) === undefined) return undefined
+  for (const statement of statements) {
+    if (tipOf(await peer.exec(...statement)) !== undefined) continue
+    await peer.rollback()
+    return undefined
+  }
+  return tipOf(await peer.commit())
+}
