@@ -59,13 +59,12 @@ export class MessageReader {
   constructor(bytes: Uint8Array<ArrayBuffer>) {
     const reader = new ByteReader(bytes)
     while (!reader.done) {
-      const tag = reader.varint()
-      const field = Math.floor(tag / 8)
-      if (field === 0) throw new Error("field number 0")
-      const wireType = tag % 8
+      const tag = reader.tag()
+      const field = tag >>> 3
+      const wireType = tag & 7
       if (wireType === 0) this.#add(field, varint64(reader))
       else if (wireType === 2) this.#add(field, reader.delimited())
-      else reader.skip(wireType)
+      else reader.skip(tag)
     }
   }
 
@@ -77,6 +76,11 @@ export class MessageReader {
 
   number(field: number): number {
     return Number(this.int(field))
+  }
+
+  /** The low 32 bits, as every codec reads a uint32. */
+  uint32(field: number): number {
+    return Number(BigInt.asUintN(32, this.int(field)))
   }
 
   text(field: number): string {

@@ -1,3 +1,4 @@
+import { joinPieces } from "../wire/bytes.ts"
 import { type ColumnBatch, decodeColumnBatch } from "../wire/column-batch.ts"
 import type { Frame } from "../wire/frames.ts"
 import { splitServerFrame } from "../wire/server-frame.ts"
@@ -97,11 +98,13 @@ export function decodeAnswer(frame: Frame): { requestId: number; answer: Answer 
     return { requestId: split.requestId, answer: { case: "columnBatch", batch: decodeColumnBatch(split.batch) } }
   }
   const message = new MessageReader(frame)
-  // The last member of a oneof counts.
-  const field = message.order.filter((number) => number >= 2 && number <= 8).at(-1) ?? 0
-  const part = message.parts(field).at(-1)
-  const answer: Answer = part ? decodePart(field, part) : { case: undefined }
-  return { requestId: message.number(1) >>> 0, answer }
+  // The last member of a oneof counts, and pieces of it merge.
+  const members = message.order.filter((number) => number >= 2 && number <= 8)
+  const field = members.at(-1) ?? 0
+  const others = members.findLastIndex((number) => number !== field)
+  const pieces = message.parts(field).slice(others + 1 - members.length)
+  const answer: Answer = pieces.length > 0 ? decodePart(field, joinPieces(pieces)) : { case: undefined }
+  return { requestId: message.uint32(1), answer }
 }
 
 function decodePart(field: number, bytes: Frame): Answer {
@@ -109,13 +112,13 @@ function decodePart(field: number, bytes: Frame): Answer {
   const part = new MessageReader(bytes)
   switch (field) {
     case 2:
-      return { case: "helloOk", tip: part.number(1), pingIntervalMs: part.number(2), pingTimeoutMs: part.number(3) }
+      return { case: "helloOk", tip: part.number(1), pingIntervalMs: part.uint32(2), pingTimeoutMs: part.uint32(3) }
     case 3:
       return { case: "columns", names: part.texts(1) }
     case 5:
       return { case: "execResult", rowsAffected: part.number(1), lastInsertId: part.int(2), tip: part.number(3) }
     case 6:
-      return { case: "done", tip: part.number(1), totalRows: part.number(2) }
+      return { case: "done", tip: part.number(1), totalRows: Number(BigInt.asUintN(64, part.int(2))) }
     case 7:
       return { case: "error", code: part.text(1), message: part.text(2) }
     default:

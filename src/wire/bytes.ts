@@ -95,6 +95,9 @@ export function varintSize(value: number): number {
   return size
 }
 
+/** Groups inside each other: as many as the generic codec takes. */
+const maxDepth = 100
+
 /** A cursor over protobuf bytes; throws on anything that runs past the end. */
 export class ByteReader {
   readonly bytes: Uint8Array<ArrayBuffer>
@@ -121,6 +124,25 @@ export class ByteReader {
     throw new Error("varint too long")
   }
 
+  /** A varint as a uint32: its low 32 bits, however long it is. */
+  uint32(): number {
+    let value = 0
+    for (let i = 0; i < 10; i++) {
+      const byte = this.bytes[this.at++]
+      if (byte === undefined) throw new Error("truncated varint")
+      if (i < 5) value |= (byte & 0x7f) << (i * 7)
+      if (byte < 0x80) return value >>> 0
+    }
+    throw new Error("varint too long")
+  }
+
+  /** A field number and wire type, as `number * 8 + type`. */
+  tag(): number {
+    const tag = this.uint32()
+    if (tag < 8) throw new Error("field number 0")
+    return tag
+  }
+
   /** The next length-delimited field, as a view. */
   delimited(): Uint8Array<ArrayBuffer> {
     const length = this.varint()
@@ -130,9 +152,9 @@ export class ByteReader {
     return this.bytes.subarray(start, this.at)
   }
 
-  /** Skips a field of this wire type. */
-  skip(wireType: number): void {
-    switch (wireType) {
+  /** Skips the field of this tag. */
+  skip(tag: number, depth = 0): void {
+    switch (tag & 7) {
       case 0:
         this.varint()
         return
@@ -142,12 +164,39 @@ export class ByteReader {
       case 2:
         this.delimited()
         return
+      case 3:
+        this.#skipGroup(tag >>> 3, depth)
+        return
       case 5:
         this.at += 4
         break
       default:
-        throw new Error(`wire type ${wireType}`)
+        throw new Error(`wire type ${tag & 7}`)
     }
     if (this.at > this.bytes.length) throw new Error("truncated field")
   }
+
+  /** Fields up to the end of a group, which an unknown field may be. */
+  #skipGroup(field: number, depth: number): void {
+    if (depth === maxDepth) throw new Error("groups too deep")
+    for (;;) {
+      const tag = this.tag()
+      if ((tag & 7) !== 4) this.skip(tag, depth + 1)
+      else if (tag >>> 3 === field) return
+      else throw new Error("a group ends that did not start")
+    }
+  }
+}
+
+/** The bytes of all pieces: for protobuf, the merged message. The first one itself where it is the only one. */
+export function joinPieces(pieces: readonly Uint8Array<ArrayBuffer>[]): Uint8Array<ArrayBuffer> {
+  const [first, ...others] = pieces
+  if (first === undefined || others.length === 0) return first ?? new Uint8Array(0)
+  const out = new Uint8Array(pieces.reduce((total, piece) => total + piece.length, 0))
+  let at = 0
+  for (const piece of pieces) {
+    out.set(piece, at)
+    at += piece.length
+  }
+  return out
 }

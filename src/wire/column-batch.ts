@@ -1,5 +1,5 @@
 import { AgentDB_Wire_ValueType as ValueType } from "../gen/livekit_agentdb_pb.ts"
-import { ByteReader } from "./bytes.ts"
+import { ByteReader, joinPieces } from "./bytes.ts"
 import { AgentDBError } from "./errors.ts"
 import type { Value } from "./values.ts"
 
@@ -142,10 +142,10 @@ export function decodeColumnBatch(bytes: Uint8Array<ArrayBuffer>): ColumnBatch {
   const columns: Column[] = []
   let rows = 0
   while (!reader.done) {
-    const tag = reader.varint()
+    const tag = reader.tag()
     if (tag === 0x0a) columns.push(decodeColumn(reader.delimited()))
-    else if (tag === 0x10) rows = reader.varint()
-    else reader.skip(tag & 7)
+    else if (tag === 0x10) rows = reader.uint32()
+    else reader.skip(tag)
   }
   for (const column of columns) {
     if (column.types.length !== rows) invalid(`${column.types.length} values in a batch of ${rows} rows`)
@@ -155,62 +155,58 @@ export function decodeColumnBatch(bytes: Uint8Array<ArrayBuffer>): ColumnBatch {
 
 function decodeColumn(bytes: Uint8Array<ArrayBuffer>): Column {
   const reader = new ByteReader(bytes)
-  const parts: ColumnParts = {
-    types: none,
-    ints: none,
-    doubles: none,
-    text: none,
-    textEnds: [],
-    blob: none,
-    blobEnds: [],
-  }
+  let types = none
+  let text = none
+  let blob = none
+  // A repeated scalar may come packed, one by one, or in several runs.
+  const ints: Uint8Array<ArrayBuffer>[] = []
+  const doubles: Uint8Array<ArrayBuffer>[] = []
+  const textEnds: number[] = []
+  const blobEnds: number[] = []
   while (!reader.done) {
-    const tag = reader.varint()
+    const tag = reader.tag()
+    const start = reader.at
     switch (tag) {
       case 0x0a:
-        parts.types = reader.delimited()
+        types = reader.delimited()
         break
-      // A repeated scalar may come packed, one by one, or in several runs.
       case 0x12:
-        parts.ints = concat(parts.ints, reader.delimited())
+        ints.push(reader.delimited())
         break
-      case 0x10: {
-        const start = reader.at
-        reader.varint()
-        parts.ints = concat(parts.ints, bytes.subarray(start, reader.at))
+      case 0x10:
+        reader.skip(tag)
+        ints.push(bytes.subarray(start, reader.at))
         break
-      }
       case 0x1a:
-        parts.doubles = concat(parts.doubles, reader.delimited())
+        doubles.push(reader.delimited())
         break
-      case 0x19: {
-        const start = reader.at
-        reader.skip(1)
-        parts.doubles = concat(parts.doubles, bytes.subarray(start, reader.at))
+      case 0x19:
+        reader.skip(tag)
+        doubles.push(bytes.subarray(start, reader.at))
         break
-      }
       case 0x22:
-        parts.text = reader.delimited()
+        text = reader.delimited()
         break
       case 0x2a:
-        readVarints(reader.delimited(), parts.textEnds)
+        readVarints(reader.delimited(), textEnds)
         break
       case 0x28:
-        parts.textEnds.push(reader.varint())
+        textEnds.push(reader.uint32())
         break
       case 0x32:
-        parts.blob = reader.delimited()
+        blob = reader.delimited()
         break
       case 0x3a:
-        readVarints(reader.delimited(), parts.blobEnds)
+        readVarints(reader.delimited(), blobEnds)
         break
       case 0x38:
-        parts.blobEnds.push(reader.varint())
+        blobEnds.push(reader.uint32())
         break
       default:
-        reader.skip(tag & 7)
+        reader.skip(tag)
     }
   }
+  const parts = { types, ints: joinPieces(ints), doubles: joinPieces(doubles), text, textEnds, blob, blobEnds }
   check(parts)
   return new Column(parts)
 }
@@ -240,23 +236,21 @@ function invalid(what: string): never {
   throw new AgentDBError("invalid_response", `malformed ColumnBatch: ${what}`)
 }
 
-function concat(a: Uint8Array<ArrayBuffer>, b: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
-  if (a.length === 0) return b
-  const out = new Uint8Array(a.length + b.length)
-  out.set(a)
-  out.set(b, a.length)
-  return out
-}
-
 function readVarints(bytes: Uint8Array<ArrayBuffer>, into: number[]): void {
   const reader = new ByteReader(bytes)
-  while (!reader.done) into.push(reader.varint())
+  while (!reader.done) into.push(reader.uint32())
 }
 
 function countVarints(bytes: Uint8Array): number {
   let count = 0
-  for (const byte of bytes) if (byte < 0x80) count++
-  if ((bytes.at(-1) ?? 0) >= 0x80) invalid("truncated integer")
+  let length = 0
+  for (const byte of bytes) {
+    if (++length > 10) invalid("integer over 64 bits")
+    if (byte >= 0x80) continue
+    count++
+    length = 0
+  }
+  if (length > 0) invalid("truncated integer")
   return count
 }
 
@@ -274,8 +268,7 @@ function readZigzags(bytes: Uint8Array, integers: "auto" | "bigint" | "number"):
       else if (shift === 28) {
         low |= bits << 28
         high = bits >>> 4
-      } else if (shift < 64) high |= bits << (shift - 32)
-      else invalid("integer over 64 bits")
+      } else high |= bits << (shift - 32)
       if (byte < 0x80) break
     }
     const sign = -(low & 1)

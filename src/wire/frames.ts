@@ -39,6 +39,7 @@ export function decodeServerMessage(frame: Frame): ServerFrame {
   if (parts)
     return { requestId: parts.requestId, message: { case: "columnBatch", value: decodeColumnBatch(parts.batch) } }
   const { requestId, message } = fromBinary(ServerMessageSchema, frame)
-  if (message.case === "columnBatch") throw new Error("a ColumnBatch in more than one piece")
+  // It stands in a field of another wire type.
+  if (message.case === "columnBatch") throw new Error("a ColumnBatch that is no message")
   return { requestId, message }
 }

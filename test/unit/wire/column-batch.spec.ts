@@ -3,7 +3,7 @@ import fc from "fast-check"
 import { ColumnBatchWriter } from "../../../src/wire/column-batch-writer.ts"
 import { decodeServerMessage } from "../../../src/wire/frames.ts"
 import { OracleServerMessage } from "../../fixtures/oracle.ts"
-import { type Cell, rowsOf } from "../../fixtures/wire-peer.ts"
+import { appendRow, type Cell, rowsOf } from "../../fixtures/wire-peer.ts"
 
 const int64 = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n })
 const cell: fc.Arbitrary<Cell> = fc.oneof(
@@ -14,29 +14,15 @@ const cell: fc.Arbitrary<Cell> = fc.oneof(
   fc.string({ unit: "binary" }),
   fc.uint8Array({ maxLength: 40 }),
 )
+const rounds = Number(process.env["AGENTDB_CODEC_BATCHES"] ?? 300)
 const table = fc
   .integer({ min: 0, max: 4 })
   .chain((width) => fc.array(fc.array(cell, { minLength: width, maxLength: width }), { maxLength: 30 }))
 
-function append(writer: ColumnBatchWriter, row: readonly Cell[]): void {
-  const utf8 = new TextEncoder()
-  row.forEach((value, i) => {
-    const column = writer.columns[i]
-    if (!column) throw new Error("no such column")
-    if (value === null) column.null()
-    else if (typeof value === "bigint") {
-      if (Number.isSafeInteger(Number(value))) column.int(Number(value))
-      else column.int64(value)
-    } else if (typeof value === "number") column.double(value)
-    else if (typeof value === "string") column.text(utf8.encode(value))
-    else column.blob(value)
-  })
-}
-
 function write(rows: readonly Cell[][], requestId: number): Uint8Array<ArrayBuffer> {
   const writer = new ColumnBatchWriter(rows[0]?.length ?? 0)
   for (const row of rows) {
-    append(writer, row)
+    appendRow(writer, row)
     writer.endRow()
   }
   return writer.takeFrame(requestId)
@@ -63,6 +49,7 @@ test("the hot writer makes what the independent codec reads, and the same bytes 
       expect(rowsOf(decoded(frame))).toEqual(rows.map((row) => row.map(wellFormed)))
       expect(Buffer.from(message.toBinary())).toEqual(Buffer.from(frame))
     }),
+    { numRuns: rounds },
   )
 })
 
@@ -78,6 +65,7 @@ test("the hot reader reads what the independent codec writes", () => {
       const read = rows.map((_, row) => columns.map((column) => column[row]))
       expect(read).toEqual(rows.map((row) => row.map(wellFormed)))
     }),
+    { numRuns: rounds },
   )
 })
 
@@ -88,10 +76,10 @@ test("dropRow takes back the values of an unfinished row", () => {
       if (!partial) return
       const writer = new ColumnBatchWriter(partial.length)
       for (const row of whole) {
-        append(writer, row)
+        appendRow(writer, row)
         writer.endRow()
       }
-      append(writer, partial.slice(0, Math.ceil(partial.length / 2)))
+      appendRow(writer, partial.slice(0, Math.ceil(partial.length / 2)))
       writer.dropRow()
       expect(Buffer.from(writer.takeFrame(1))).toEqual(
         Buffer.from(whole.length > 0 ? write(whole, 1) : new ColumnBatchWriter(partial.length).takeFrame(1)),
