@@ -52,8 +52,9 @@ export function verifyToken(token: string, keys: Keys, now: number): string {
   if (!equal(decode(signature), sign(`${head}.${body}`, keys[apiKey] as string))) {
     refuse("the token's signature is wrong")
   }
-  if (typeof claims.exp !== "number") refuse("the token has no expiry")
-  if (claims.exp + leewaySeconds <= now) refuse("the token has expired")
+  // JSON has numbers beyond all of JavaScript's: a token that never ends is none.
+  if (!Number.isFinite(claims.exp)) refuse("the token has no expiry")
+  if ((claims.exp as number) + leewaySeconds <= now) refuse("the token has expired")
   if (claims.nbf !== undefined && !(typeof claims.nbf === "number" && claims.nbf - leewaySeconds <= now)) {
     refuse("the token is not valid yet")
   }

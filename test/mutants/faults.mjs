@@ -499,7 +499,7 @@ export const faults = [
     "const project = this.#authenticate(token)",
     'this.#authenticate(token)\n    const project = "devkey"',
   ),
-  fault("a token never expires", "wire/jwt.ts", "if (claims.exp + leewaySeconds <= now)", "if (claims.exp < 0)"),
+  fault("a token never expires", "wire/jwt.ts", "+ leewaySeconds <= now) refuse", "< 0) refuse"),
 ]
 
 /** @param {string} name @param {string} file below src @param {string} find @param {string} put @returns {Fault} */
