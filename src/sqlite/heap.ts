@@ -1,7 +1,7 @@
 import { AgentDBError } from "../wire/errors.ts"
 import type { SqliteExports } from "./exports.ts"
 
-const decoder = new TextDecoder()
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true })
 const encoder = new TextEncoder()
 
 /** UTF-8 in the heap, with a terminating zero that `bytes` does not count. */

@@ -161,9 +161,11 @@ export class ByteReader {
       case 1:
         this.at += 8
         break
-      case 2:
-        this.delimited()
-        return
+      case 2: {
+        const length = this.varint()
+        this.at += length
+        break
+      }
       case 3:
         this.#skipGroup(tag >>> 3, depth)
         return

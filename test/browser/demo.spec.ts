@@ -124,7 +124,7 @@ test("the page goes on working when the server has stopped", async ({ page, demo
   await expect(await rows(page, "SELECT 6 * 7")).toHaveText(["42"])
 })
 
-test("nothing that a database holds is read as markup", async ({ page, demo }, info) => {
+test("C62 nothing that a database holds is read as markup", async ({ page, demo }, info) => {
   const site = await demo.serve()
   await open(page, site.url)
   const evil = "<img src=x onerror=window.pwned=1>"

@@ -4,7 +4,7 @@ test.beforeEach(async ({ page, site }) => {
   await openHarness(page, site.plain)
 })
 
-test("C35: without OPFS the service is memory and says why; rows come, a cancel ends a statement, close ends it", async ({
+test("C35 without OPFS the service is memory and says why; rows come, a cancel ends a statement, close ends it", async ({
   page,
 }) => {
   const seen = await page.evaluate(async () => {
@@ -54,7 +54,7 @@ test("C35: without OPFS the service is memory and says why; rows come, a cancel 
   })
 })
 
-test("C35: storage opfs fails where there is none, naming what is missing, and nothing is uncaught", async ({
+test("C35 storage opfs fails where there is none, naming what is missing, and nothing is uncaught", async ({
   page,
 }) => {
   const failure = await page.evaluate(async () => {

@@ -44,7 +44,7 @@ test("a page that was put away gives the name to the next page of its origin", a
 })
 
 for (const route of routes) {
-  test(`C31: a leader that was put away has handed over, and goes on when it is shown again, by ${route}`, async ({
+  test(`C31 a leader that was put away has handed over, and goes on when it is shown again, by ${route}`, async ({
     cached,
     site,
   }) => {

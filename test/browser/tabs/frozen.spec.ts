@@ -18,7 +18,7 @@ const test = base.extend<{ desktop: Desktop }>({
 })
 
 for (const route of routes) {
-  test(`C31: a frozen leader has handed over, and goes on without a reload, by ${route}`, async ({ desktop, site }) => {
+  test(`C31 a frozen leader has handed over, and goes on without a reload, by ${route}`, async ({ desktop, site }) => {
     const first = await desktop.open(site.plain)
     await openService(first, testing(route))
     const id = await createTable(first)

@@ -80,7 +80,7 @@ export const batches: Group = {
       },
     },
     {
-      name: "C22: all or nothing, and the error names the culprit",
+      name: "C22 all or nothing, and the error names the culprit",
       async run(ctx) {
         const db = await ctx.connect()
         const missing = await fails(

@@ -55,7 +55,7 @@ export const errors: Group = {
   name: "errors",
   cases: [
     {
-      name: "C47: code and text are the same on every path, and the stack points to the caller",
+      name: "C47 code and text are the same on every path, and the stack points to the caller",
       async run(ctx: Context) {
         const db = await ctx.connect()
         await db.batch([

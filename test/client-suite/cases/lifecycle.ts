@@ -7,7 +7,7 @@ export const lifecycle: Group = {
   name: "connection",
   cases: [
     {
-      name: "C68: close() twice during a stream and an open transaction",
+      name: "C68 close() twice during a stream and an open transaction",
       limits: oneRow,
       async run(ctx) {
         for (const db of [await ctx.connect(), await ctx.connectSingle()]) {
@@ -79,7 +79,7 @@ export const lifecycle: Group = {
       },
     },
     {
-      name: "C52: a refused Hello rejects with the reason, which is asked for once",
+      name: "C52 a refused Hello rejects with the reason, which is asked for once",
       async run(ctx) {
         const now = Math.floor(Date.now() / 1000)
         const links: unknown[] = []

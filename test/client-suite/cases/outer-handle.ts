@@ -32,7 +32,7 @@ export const outerHandle: Group = {
   cases: kinds
     .flatMap(({ name, connect }): Case[] => [
       {
-        name: `C20, ${name}: a write that fn waits for fails and names tx, whichever call it is`,
+        name: `C20 ${name}: a write that fn waits for fails and names tx, whichever call it is`,
         // One link waits by the client's own bound, which is the default.
         limits: { writeWaitMs: name === "one link" ? 4_000 : 200 },
         async run(ctx: Context) {

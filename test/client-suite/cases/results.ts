@@ -78,7 +78,7 @@ export const results: Group = {
       },
     },
     {
-      name: "C57: exactly one statement, with whatever blanks, comments and semicolons around it",
+      name: "C57 exactly one statement, with whatever blanks, comments and semicolons around it",
       async run(ctx) {
         const db = await ctx.connect()
         await db.exec("CREATE TABLE t(v)")
@@ -121,7 +121,7 @@ export const results: Group = {
       },
     },
     {
-      name: "C59: a query sees the columns of its time, whoever changed the table",
+      name: "C59 a query sees the columns of its time, whoever changed the table",
       async run(ctx) {
         const [db, other] = [await ctx.connect(), await ctx.connect()]
         const seen = async () => {

@@ -22,7 +22,7 @@ export const sizes: Group = {
   name: "sizes",
   cases: [
     {
-      name: "C50: a blob of 15 MiB goes in and comes back, alone and next to small rows",
+      name: "C50 a blob of 15 MiB goes in and comes back, alone and next to small rows",
       async run(ctx) {
         const db = await ctx.connect()
         await db.exec("CREATE TABLE t(id INTEGER PRIMARY KEY, v)")
@@ -79,7 +79,7 @@ export const sizes: Group = {
       },
     },
     {
-      name: "C50: a blob of 100 MiB is refused here",
+      name: "C50 a blob of 100 MiB is refused here",
       async run(ctx) {
         const db = await ctx.connect()
         await db.exec("CREATE TABLE t(v)")
@@ -89,7 +89,7 @@ export const sizes: Group = {
       },
     },
     {
-      name: "C50: a long literal, and a value over the engine's own limit",
+      name: "C50 a long literal, and a value over the engine's own limit",
       async run(ctx) {
         const db = await ctx.connect()
         assert.deepEqual(await list(db, `SELECT length('${"x".repeat(200_000)}')`), [200_000])

@@ -79,7 +79,7 @@ export const streams: Group = {
       },
     },
     {
-      name: "C12: a result without rows has its columns, and a statement without columns has none",
+      name: "C12 a result without rows has its columns, and a statement without columns has none",
       async run(ctx) {
         const db = await ctx.connect()
         await db.exec("CREATE TABLE t(id INTEGER PRIMARY KEY, title TEXT)")
@@ -124,7 +124,7 @@ export const streams: Group = {
       },
     },
     {
-      name: "C16: an error after rows is an error, never an end of data",
+      name: "C16 an error after rows is an error, never an end of data",
       limits: oneRow,
       async run(ctx) {
         const db = await ctx.connect()
@@ -168,7 +168,7 @@ export const streams: Group = {
       },
     },
     {
-      name: "C15: writing to the table that is being read neither hangs nor shows in the result",
+      name: "C15 writing to the table that is being read neither hangs nor shows in the result",
       limits: oneRow,
       async run(ctx) {
         const db = await ctx.connect()

@@ -104,7 +104,7 @@ export const transactions: Group = {
       },
     },
     {
-      name: "C25: savepoints in SQL",
+      name: "C25 savepoints in SQL",
       async run(ctx) {
         const db = await ctx.connect()
         await db.exec("CREATE TABLE t(v)")
@@ -140,7 +140,7 @@ export const transactions: Group = {
       },
     },
     {
-      name: "C25: a transaction inside a transaction undoes its own part only",
+      name: "C25 a transaction inside a transaction undoes its own part only",
       async run(ctx) {
         for (const db of [await ctx.connect(), await ctx.connectSingle()]) {
           await db.exec("DROP TABLE IF EXISTS t")
@@ -218,7 +218,7 @@ export const transactions: Group = {
       },
     },
     {
-      name: "C20: parallel calls on tx run in call order, inner transactions among them",
+      name: "C20 parallel calls on tx run in call order, inner transactions among them",
       async run(ctx) {
         const db = await ctx.connect()
         await db.exec("CREATE TABLE t(v)")
@@ -301,7 +301,7 @@ export const transactions: Group = {
       },
     },
     {
-      name: "C26: an idle one is aborted at its limit, and others get the turn",
+      name: "C26 an idle one is aborted at its limit, and others get the turn",
       limits: { txIdleMs: 200, writeWaitMs: 4_000 },
       async run(ctx) {
         const [a, b] = [await ctx.connect(), await ctx.connect()]

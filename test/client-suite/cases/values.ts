@@ -77,7 +77,7 @@ export const values: Group = {
       },
     },
     {
-      name: "C04: a whole number is INTEGER and real() forces REAL, on every path",
+      name: "C04 a whole number is INTEGER and real() forces REAL, on every path",
       async run(ctx) {
         const db = await ctx.connect()
         await db.exec("CREATE TABLE r(v, t)")
@@ -103,7 +103,7 @@ export const values: Group = {
       },
     },
     {
-      name: "C04: -0 stored is -0 only where the column has no affinity",
+      name: "C04 -0 stored is -0 only where the column has no affinity",
       async run(ctx) {
         const db = await ctx.connect()
         await db.exec("CREATE TABLE t(a REAL, b, c INTEGER)")
@@ -113,7 +113,7 @@ export const values: Group = {
       },
     },
     {
-      name: "C02: an empty blob is neither NULL nor empty text",
+      name: "C02 an empty blob is neither NULL nor empty text",
       async run(ctx) {
         const db = await ctx.connect()
         await db.exec("CREATE TABLE b(v BLOB NOT NULL)")
@@ -125,7 +125,7 @@ export const values: Group = {
       },
     },
     {
-      name: "C06: a view binds its own bytes, copied at the call, and is never detached",
+      name: "C06 a view binds its own bytes, copied at the call, and is never detached",
       async run(ctx) {
         const db = await ctx.connect()
         await db.exec("CREATE TABLE v(n, v)")
@@ -164,7 +164,7 @@ export const values: Group = {
       },
     },
     {
-      name: "C09: text with U+0000 passes whole on every path",
+      name: "C09 text with U+0000 passes whole on every path",
       async run(ctx) {
         const db = await ctx.connect()
         await db.exec("CREATE TABLE t(s)")
@@ -180,7 +180,7 @@ export const values: Group = {
       },
     },
     {
-      name: "C49: 42 and 42n store the same integer",
+      name: "C49 42 and 42n store the same integer",
       async run(ctx) {
         const db = await ctx.connect()
         await db.exec("CREATE TABLE t(v)")
@@ -228,7 +228,7 @@ export const values: Group = {
       },
     },
     {
-      name: "C56: parameters are positional, and their count must match exactly",
+      name: "C56 parameters are positional, and their count must match exactly",
       async run(ctx) {
         const db = await ctx.connect()
         const tx = await db.begin()
@@ -302,7 +302,7 @@ export const values: Group = {
       },
     },
     {
-      name: "C07: one column of mixed classes, in one batch and in batches of one row, as rows and as columns",
+      name: "C07 one column of mixed classes, in one batch and in batches of one row, as rows and as columns",
       limits: oneRow,
       async run(ctx) {
         const db = await ctx.connect()
@@ -342,7 +342,7 @@ export const values: Group = {
       },
     },
     {
-      name: "C13: no value disappears among equal names, and __proto__ is a name like any other",
+      name: "C13 no value disappears among equal names, and __proto__ is a name like any other",
       async run(ctx) {
         const db = await ctx.connect()
         await db.batch(["CREATE TABLE a(id, val)", "CREATE TABLE b(id, val)"])

@@ -35,7 +35,7 @@ test("a batch answers in statement order after its commit, and every ExecResult 
   expect(done).toMatchObject({ tip: 1n, totalRows: 3n })
 })
 
-test("C22: a failure undoes all of it and names the statement; the next batch works", async () => {
+test("C22 a failure undoes all of it and names the statement; the next batch works", async () => {
   await using at = await TestService.start()
   const peer = await at.connect()
   const failed = await peer.batch(

@@ -72,7 +72,7 @@ test("another socket's id never shows as last_insert_id", async () => {
   expect(upsert.execs[0]).toMatchObject({ rowsAffected: 1n, lastInsertId: 0n })
 })
 
-test("C12: columns come always, also for no rows, and empty for a statement that has none", async () => {
+test("C12 columns come always, also for no rows, and empty for a statement that has none", async () => {
   await using at = await TestService.start()
   const peer = await at.connect()
   await peer.exec("CREATE TABLE t(id INTEGER PRIMARY KEY, title TEXT)")
@@ -125,7 +125,7 @@ test("values come back as they went in, through query, exec, batch and a transac
   expect(unset.error?.code).toBe("invalid_argument")
 })
 
-test("an error after rows is an Error and never a Done (C16)", async () => {
+test("C16 an error after rows is an Error and never a Done", async () => {
   await using at = await TestService.start({ firstBatchBytes: 1, batchBytes: 1 })
   const peer = await at.connect()
   const overflow = await peer.query("SELECT abs(column1) FROM (VALUES(1),(2),(-9223372036854775808),(4))")
@@ -186,7 +186,7 @@ test("a query that writes more than may be kept is rolled back whole", async () 
   expect(after.done?.tip).toBe(1n)
 })
 
-test("one statement a frame; SQLite's parser decides where it ends (C57)", async () => {
+test("C57 one statement a frame; SQLite's parser decides where it ends", async () => {
   await using at = await TestService.start()
   const peer = await at.connect()
   await peer.exec("CREATE TABLE t(x)")
@@ -218,7 +218,7 @@ test("one statement a frame; SQLite's parser decides where it ends (C57)", async
   for (const [sql, value] of fine) expect((await peer.query(sql)).rows, sql).toEqual([[value]])
 })
 
-test("parameters are counted exactly (C56)", async () => {
+test("C56 parameters are counted exactly", async () => {
   await using at = await TestService.start()
   const peer = await at.connect()
   const cases: [string, Given[]][] = [
@@ -249,7 +249,7 @@ test("a row that cannot fit a frame is resource_exhausted, and the rows before i
   expect(two.kinds).toEqual(["columns", "columnBatch", "columnBatch", "done"])
 })
 
-test("statement errors carry SQLite's extended name and message, the same on all four paths (C47)", async () => {
+test("C47 statement errors carry SQLite's extended name and message, the same on all four paths", async () => {
   await using at = await TestService.start()
   const peer = await at.connect()
   await peer.exec("CREATE TABLE p(id INTEGER PRIMARY KEY)")
@@ -278,7 +278,7 @@ test("statement errors carry SQLite's extended name and message, the same on all
   }
 })
 
-test("C59: names follow the schema, whoever changes it", async () => {
+test("C59 names follow the schema, whoever changes it", async () => {
   await using at = await TestService.start()
   const [a, b] = [await at.connect(), await at.connect()]
   await a.exec("CREATE TABLE t(a)")
@@ -291,7 +291,7 @@ test("C59: names follow the schema, whoever changes it", async () => {
   expect(await a.query(sql)).toMatchObject({ columns: [["b"]], rows: [["B"]] })
 })
 
-test("writing to the table that a stream reads neither blocks nor feeds it (C15)", async () => {
+test("C15 writing to the table that a stream reads neither blocks nor feeds it", async () => {
   await using at = await TestService.start({ firstBatchBytes: 1, batchBytes: 1, initialCredit: 1 })
   const peer = await at.connect()
   await peer.exec("CREATE TABLE m(id INTEGER PRIMARY KEY)")

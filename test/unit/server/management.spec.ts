@@ -22,7 +22,7 @@ test("CreateDatabase: id, region, times", async () => {
   expect((await management.get(plain.databaseId)).region).toBe("local")
 })
 
-test("C49: a time to live is a whole number of at least 0, of either kind, and is capped", async () => {
+test("C49 a time to live is a whole number of at least 0, of either kind, and is capped", async () => {
   await using at = await TestService.start({ ttlCapSeconds: 1000 })
   const { management } = at
   const now = seconds()
@@ -37,7 +37,7 @@ test("C49: a time to live is a whole number of at least 0, of either kind, and i
   }
 })
 
-test("C52: paging returns each surviving id once, newest last, whatever is deleted between pages", async () => {
+test("C52 paging returns each surviving id once, newest last, whatever is deleted between pages", async () => {
   await using at = await TestService.start()
   const { management } = at
   const ids = [at.databaseId]
@@ -55,7 +55,7 @@ test("C52: paging returns each surviving id once, newest last, whatever is delet
   }
 })
 
-test("an id that was not made here is not_found; one that cannot be an id invalid_argument (C63)", async () => {
+test("C63 an id that was not made here is not_found; one that cannot be an id invalid_argument", async () => {
   await using at = await TestService.start()
   const strange = [
     "../x",

@@ -49,7 +49,7 @@ test("credit saturates instead of overflowing", async () => {
   expect((await query(peer, count(50), [0xffff_ffff, 0xffff_ffff]).answer).done?.totalRows).toBe(50n)
 })
 
-test("C17: two equal queries side by side, paced one by one, are both whole; stray credit is ignored", async () => {
+test("C17 two equal queries side by side, paced one by one, are both whole; stray credit is ignored", async () => {
   await using at = await TestService.start({ initialCredit: 1, firstBatchBytes: 1, batchBytes: 4096 })
   const peer = await at.connect()
   const [a, b] = [query(peer, count(20_000), []), query(peer, count(20_000), [])]
@@ -128,7 +128,7 @@ test("Cancel ends a stream with one Error canceled; unknown and ended ids are ig
   expect(peer.kinds(stream.id).filter((kind) => kind === "error" || kind === "done")).toEqual(["error"])
 })
 
-test("C51: a queued exec that is cancelled never runs, and those around it do", async () => {
+test("C51 a queued exec that is cancelled never runs, and those around it do", async () => {
   await using at = await TestService.start()
   const [peer, other] = [await at.connect(), await at.connect()]
   await peer.exec("CREATE TABLE t(x)")

@@ -99,7 +99,7 @@ test("a request waits for the turn at most writeWaitMs, then is unavailable and 
   expect((await b.exec("INSERT INTO t VALUES(4)")).error).toBeUndefined()
 })
 
-test("C27: closing the socket rolls back and frees the turn at once", async () => {
+test("C27 closing the socket rolls back and frees the turn at once", async () => {
   await using db = await withTable()
   const { a, b } = db
   await a.begin()
@@ -111,7 +111,7 @@ test("C27: closing the socket rolls back and frees the turn at once", async () =
   expect(await numbers(b)).toEqual([2])
 })
 
-test("C24: transaction control as SQL text is refused, naming the frame to use", async () => {
+test("C24 transaction control as SQL text is refused, naming the frame to use", async () => {
   await using db = await withTable()
   const { a, b } = db
   const texts: [string, RegExp][] = [
@@ -138,7 +138,7 @@ test("C24: transaction control as SQL text is refused, naming the frame to use",
   expect(await numbers(b)).toEqual([2])
 })
 
-test("C25: savepoints work inside a transaction, and an unknown one leaves it usable", async () => {
+test("C25 savepoints work inside a transaction, and an unknown one leaves it usable", async () => {
   await using db = await withTable()
   const { a } = db
   await a.begin()
@@ -266,7 +266,7 @@ test("after the engine ended the transaction every statement is aborted until a 
   expect(await numbers(a)).toEqual([7, 7])
 })
 
-test("C26: an idle transaction is rolled back, its next statement and commit get aborted, and others go on", async () => {
+test("C26 an idle transaction is rolled back, its next statement and commit get aborted, and others go on", async () => {
   await using db = await withTable({ txIdleMs: 300, writeWaitMs: 4000 })
   const { a, b } = db
   await a.begin()
@@ -354,7 +354,7 @@ test("a trigger may use the functions that a statement may not", async () => {
   expect((await a.query("SELECT count(*) FROM log")).rows).toEqual([[1n]])
 })
 
-test("C32: others only ever see all of a transaction or nothing, and the tip never goes down", async () => {
+test("C32 others only ever see all of a transaction or nothing, and the tip never goes down", async () => {
   await using db = await withTable()
   const { a, b } = db
   const seen = new Set<string>()

@@ -88,7 +88,7 @@ test("dropRow takes back the values of an unfinished row", () => {
   )
 })
 
-test("C07: one column of every storage class keeps step", () => {
+test("C07 one column of every storage class keeps step", () => {
   const values: Cell[] = [
     1n,
     1e308,
