@@ -1,3 +1,4 @@
+import { type FrameSignals, frameSignals } from "../client/frame-signals.ts"
 import type { AgentDB } from "../host/agentdb.ts"
 import { later } from "./later.ts"
 import { Outgoing } from "./outgoing.ts"
@@ -34,6 +35,8 @@ export class SocketLife {
   readonly #events: SocketEvents
   readonly #outgoing: Outgoing
   #state: State = { kind: "connecting" }
+  /** So that a Cancel reaches a statement that keeps the worker busy. */
+  #signals: FrameSignals | undefined
 
   constructor(dial: Dial, events: SocketEvents) {
     this.#events = events
@@ -87,12 +90,15 @@ export class SocketLife {
       return
     }
     this.#state = { kind: "open", link }
+    const signals = frameSignals(link)
+    this.#signals = signals
     this.#events.open()
     link.onclose = ({ code, reason, lost }) => {
       later(() => (lost ? this.#fail() : this.#finish({ code, reason, wasClean: true })))
     }
     // Last, since what came early is delivered at once.
     link.onframe = (frame) => {
+      signals.received(frame)
       if (this.#state.kind === "open") this.#events.message(frame)
     }
   }
@@ -100,7 +106,11 @@ export class SocketLife {
   #pass(body: string | Uint8Array<ArrayBuffer>): void {
     const { link } = this.#state as { link?: ServiceLink }
     if (typeof body === "string") link?.sendText(body)
-    else link?.send(body)
+    else {
+      // Before the frame itself: the worker may be inside a statement, and then reads only the signal.
+      this.#signals?.sending(body)
+      link?.send(body)
+    }
   }
 
   #fail(): void {
@@ -112,6 +122,7 @@ export class SocketLife {
     if (this.#state.kind === "closed") return
     this.#state = { kind: "closed" }
     this.#outgoing.stop()
+    this.#signals?.end()
     if (failed) this.#events.error()
     this.#events.close(init)
   }

@@ -20,6 +20,7 @@ const service = { keys, limits: smallLimits }
 /** What each transport needs beside the page. */
 const transports: Record<string, (context: BrowserContext) => Promise<{ way: Way } & AsyncDisposable>> = {
   "a MessagePort in Chromium": async () => ({ way: "port", async [Symbol.asyncDispose]() {} }),
+  "the WebSocket stand-in in Chromium": async () => ({ way: "stand-in", async [Symbol.asyncDispose]() {} }),
   "a WebSocket from Chromium to the Node server": async () => {
     const { url, wsUrl, close } = await startServer(service)
     return { way: { url, wsUrl }, [Symbol.asyncDispose]: close }
