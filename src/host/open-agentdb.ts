@@ -5,6 +5,7 @@ import type { LifeOptions } from "./life.ts"
 import { join } from "./membership.ts"
 import { firstKey, mintFor, projectOf } from "./project.ts"
 import { lease } from "./registry.ts"
+import { assertWorkers } from "./spawn.ts"
 import { Supervisor } from "./supervisor.ts"
 import { generation } from "./tabs/generation.ts"
 import type { OpenOptions } from "./types.ts"
@@ -20,6 +21,7 @@ import type { OpenOptions } from "./types.ts"
  */
 export async function openAgentDB(options: OpenOptions = {}): Promise<AgentDB> {
   const start = startOptions(options)
+  assertWorkers()
   const held = await lease(start.name, () => new Supervisor(start))
   try {
     await held.supervisor.life()

@@ -8,14 +8,17 @@ export function startWorkersFrom(text: string): void {
   source = text
 }
 
+/** @throws AgentDBError `failed_precondition` where there are no workers: on a server, say. */
+export function assertWorkers(): void {
+  if (typeof Worker !== "undefined") return
+  throw new AgentDBError("failed_precondition", "openAgentDB needs a browser: there is no Worker here")
+}
+
 /**
  * Starts the worker script; `url` is its address, for errors.
- * @throws AgentDBError `failed_precondition` where there are no workers or the browser refuses the address.
+ * @throws AgentDBError `failed_precondition` if the browser refuses the address.
  */
 export function spawnWorker(workerUrl?: string): { worker: Worker; url: string } {
-  if (typeof Worker === "undefined") {
-    throw new AgentDBError("failed_precondition", "openAgentDB needs a browser: there is no Worker here")
-  }
   const url = workerUrl ?? inlineUrl()
   if (url === undefined) return spawnDefault()
   try {
