@@ -159,6 +159,7 @@ for (const [name, statements] of Object.entries(cases)) {
 }
 
 test("values larger than a frame arrive whole, whatever checks them", async () => {
+  test.setTimeout(240_000)
   await roundTrip([
     "CREATE TABLE t(id INTEGER PRIMARY KEY, a TEXT UNIQUE CHECK (octet_length(a) > 16000000), b BLOB CHECK (length(b) = 17000001)) STRICT",
     "INSERT INTO t VALUES (1, replace(hex(zeroblob(8500000)), '0', 'ab'), CAST(zeroblob(17000000) || x'ff' AS BLOB))",

@@ -1,7 +1,7 @@
 import { expect, test } from "@playwright/test"
 import { defaultLimits, resolveLimits } from "../../../src/wire/limits.ts"
 
-test("the defaults are those of the protocol", () => {
+test("the defaults are those of the protocol, and of open files", () => {
   expect(defaultLimits).toEqual({
     maxFrameBytes: 16_777_216,
     batchBytes: 262_144,
@@ -22,6 +22,8 @@ test("the defaults are those of the protocol", () => {
     ttlCapSeconds: 315_360_000,
     dumpUrlSeconds: 900,
     databases: 10_000,
+    databaseIdleMs: 30_000,
+    openDatabases: 32,
   })
 })
 
