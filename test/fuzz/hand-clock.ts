@@ -33,11 +33,12 @@ export class HandClock implements Clock {
     const end = this.#now + ms
     for (let next = this.#next(end); next; next = this.#next(end)) {
       this.#timers.delete(next)
-      this.#now = next.at
+      // Two that advance at once never turn it back.
+      this.#now = Math.max(this.#now, next.at)
       next.task()
       for (let turn = 0; turn < 8; turn++) await new Promise<void>(macrotask)
     }
-    this.#now = end
+    this.#now = Math.max(this.#now, end)
   }
 
   #next(end: number): Timer | undefined {
