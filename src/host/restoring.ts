@@ -30,6 +30,8 @@ export async function untilAborted<T>(
   } finally {
     signal?.removeEventListener("abort", abort)
     URL.revokeObjectURL(alive)
+    // Not every route of the other end hears that this one closes.
+    port1.postMessage("end")
     port1.close()
   }
 }

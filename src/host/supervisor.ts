@@ -46,6 +46,8 @@ export class Supervisor {
   /** Of the service that this page had last. */
   #lastTerm: string | undefined
   #ownersKeys: Keys | undefined
+  /** Whether this page had the service on OPFS: an empty one in memory must not take its place. */
+  #isOnOpfs = false
 
   constructor(options: LifeOptions) {
     this.options = options
@@ -156,7 +158,10 @@ export class Supervisor {
 
   #lead(): void {
     try {
-      const life = new WorkerLife({ ...this.options, keys: this.keys }, randomId())
+      const life = new WorkerLife(
+        { ...this.options, keys: this.keys, ...(this.#isOnOpfs && { storage: "opfs" }) },
+        randomId(),
+      )
       this.#start(life)
       if (this.#election) this.#election.promise()
       else this.#promise(life)
@@ -201,6 +206,7 @@ export class Supervisor {
     const isMemoryLost = this.#lastTerm !== undefined && this.#lastTerm !== life.term.id
     this.#lastTerm = life.term.id
     this.#ownersKeys = started.keys
+    this.#isOnOpfs ||= started.storage === "opfs"
     this.#election?.settle()
     this.#state = { kind: "serving", life }
     this.#board.set(statusOf(started, life.role, estimate, isMemoryLost))

@@ -37,6 +37,25 @@ for (const route of routes) {
     })
   }
 
+  test(`a tab that asked for memory takes over from OPFS with all data, by ${route}`, async ({ profile, site }) => {
+    const first = await newOpenTab(profile, site.plain, route, { storage: "opfs" })
+    const id = await createTable(first)
+    await insert(first, 1)
+    const second = await newOpenTab(profile, site.plain, route, { storage: "memory" })
+    await connectTo(second, id)
+    await first.close()
+    await insert(second, 2)
+    expect(await values(second)).toEqual([1, 2])
+    expect(await second.evaluate(() => window.db.status)).toMatchObject({ role: "leader", storage: "opfs" })
+  })
+
+  test(`a tab that asked for OPFS takes over from memory with OPFS, by ${route}`, async ({ profile, site }) => {
+    const first = await newOpenTab(profile, site.plain, route, { storage: "memory" })
+    const second = await newOpenTab(profile, site.plain, route, { storage: "opfs" })
+    await first.close()
+    await expect.poll(() => second.evaluate(() => window.db.status)).toMatchObject({ role: "leader", storage: "opfs" })
+  })
+
   test(`when the leader's process is killed, calls in flight end by the rules, by ${route}`, async ({
     profile,
     site,
