@@ -49,11 +49,13 @@ for (const route of routes) {
     expect(await second.evaluate(() => window.db.status)).toMatchObject({ role: "leader", storage: "opfs" })
   })
 
-  test(`a tab that asked for OPFS takes over from memory with OPFS, by ${route}`, async ({ profile, site }) => {
-    const first = await newOpenTab(profile, site.plain, route, { storage: "memory" })
-    const second = await newOpenTab(profile, site.plain, route, { storage: "opfs" })
-    await first.close()
-    await expect.poll(() => second.evaluate(() => window.db.status)).toMatchObject({ role: "leader", storage: "opfs" })
+  test(`a tab that asks for OPFS is refused while another has the name in memory, by ${route}`, async ({
+    profile,
+    site,
+  }) => {
+    await newOpenTab(profile, site.plain, route, { storage: "memory" })
+    const second = newOpenTab(profile, site.plain, route, { storage: "opfs" })
+    await expect(second).rejects.toThrow(/storage "opfs" is not available: .* other options/)
   })
 
   test(`when the leader's process is killed, calls in flight end by the rules, by ${route}`, async ({
