@@ -89,7 +89,7 @@ export class StatementAuthorizer {
     if (this.vacuum) return 0
     if (definitions.has(action)) this.defines = true
     if (maintenance.has(action)) this.maintains = true
-    if (temporary.has(action)) return this.#temp()
+    if (temporary.has(action)) return this.refuseTemporary()
     switch (action) {
       case Action.INSERT:
       case Action.UPDATE:
@@ -98,7 +98,7 @@ export class StatementAuthorizer {
       case Action.READ:
         return isPageTable(this.#heap.text(first)) ? this.#deny("sqlite_dbpage is not available") : 0
       case Action.CREATE_VTABLE:
-        return this.#heap.text(database) === "temp" ? this.#temp() : this.#module(this.#heap.text(second))
+        return this.#heap.text(database) === "temp" ? this.refuseTemporary() : this.#module(this.#heap.text(second))
       case Action.PRAGMA:
         return this.#pragma(this.#heap.text(first).toLowerCase(), second !== 0)
       case Action.FUNCTION:
@@ -127,6 +127,11 @@ export class StatementAuthorizer {
     return this.#deny("VACUUM INTO is not available: use DumpDatabase")
   }
 
+  /** The statement is about the temporary database. */
+  refuseTemporary(): number {
+    return this.#deny("TEMP objects are not available: reads and writes use different connections")
+  }
+
   #refuse(code: "permission_denied" | "failed_precondition", message: string): number {
     this.refusal ??= new AgentDBError(code, message)
     return DENY
@@ -134,10 +139,6 @@ export class StatementAuthorizer {
 
   #deny(message: string): number {
     return this.#refuse("permission_denied", message)
-  }
-
-  #temp(): number {
-    return this.#deny("TEMP objects are not available: reads and writes use different connections")
   }
 
   #module(name: string): number {
@@ -152,7 +153,7 @@ export class StatementAuthorizer {
   #change(action: number, table: string, database: string, source: number): number {
     if (isPageTable(table)) return this.#deny("sqlite_dbpage is not available")
     // Every temporary object begins as a row of this table. ALTER only updates it.
-    if (action === Action.INSERT && database === "temp") return this.#temp()
+    if (action === Action.INSERT && database === "temp") return this.refuseTemporary()
     if (source !== 0) return 0
     this.changed.add(table)
     if (action === Action.INSERT) this.inserted.add(table)

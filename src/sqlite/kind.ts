@@ -20,12 +20,14 @@ export interface StatementKind {
   readonly vacuum: boolean
 }
 
-export function classify(engine: Engine, statement: number, actions: StatementAuthorizer): StatementKind {
+export function classify(engine: Engine, statement: number, sql: string, actions: StatementAuthorizer): StatementKind {
   const { sqlite } = engine
   const explain = sqlite.sqlite3_stmt_isexplain(statement) !== 0
   const changesNothing = sqlite.sqlite3_stmt_readonly(statement) !== 0
   // VACUUM writes and tells the authorizer nothing before it runs.
   const vacuum = !explain && !changesNothing && actions.actions === 0 && isVacuum(engine, statement, actions)
+  // That of the temporary database compiles to nothing at all, with a target or without: only its text is left.
+  if (!explain && !vacuum && actions.actions === 0 && firstWord(sql) === "vacuum") actions.refuseTemporary()
   const ddl = !explain && actions.defines
   const changesRows = !explain && !changesNothing && !ddl && actions.changed.size > 0
   const savepoint = !explain && actions.savepoint
@@ -57,4 +59,14 @@ function isVacuum(engine: Engine, statement: number, actions: StatementAuthorize
   sqlite.sqlite3_reset(statement)
   sqlite.sqlite3_stmt_explain(statement, 0)
   return found
+}
+
+/** Of SQL that compiles, in lower case: what is before it is whitespace, comments and `;`. */
+function firstWord(sql: string): string {
+  const blank = /[\s;]+|--[^\n]*|\/\*[\s\S]*?\*\//y
+  let at = 0
+  while (blank.test(sql)) at = blank.lastIndex
+  const word = /\w*/y
+  word.lastIndex = at
+  return word.exec(sql)?.[0].toLowerCase() ?? ""
 }

@@ -24,7 +24,7 @@ export function prepareStatement(connection: Connection, sql: string, scope: Sta
     prepared = prepareOnce(connection, sql, scope)
   }
   const { pointer, authorizer } = prepared
-  const kind = classify(connection.engine, pointer, authorizer)
+  const kind = classify(connection.engine, pointer, sql, authorizer)
   authorizer.vacuum = kind.vacuum
   const statement = new PreparedStatement(connection, pointer, kind, authorizer)
   if (kind.readonly && !kind.explain) authorizer.refuseIndirectlyLocal()
