@@ -16,7 +16,7 @@ const seed = Number(process.env["AGENTDB_SEED"] ?? Date.now() % 1_000_000)
 test.describe.configure({ mode: "parallel" })
 
 for (const [index, death] of deaths.entries()) {
-  test(`after each of ${rounds} deaths at random moments, by ${death.name}, nothing acknowledged is lost`, async ({
+  test(`C37 after each of ${rounds} deaths at random moments, by ${death.name}, nothing acknowledged is lost`, async ({
     profile,
     site,
   }) => {
