@@ -1,3 +1,5 @@
+import { collectConformance } from "./conformance-table.mjs"
+
 /**
  * The long forms of tests whose everyday form is short: `npm run test:power-cuts` and its like.
  * `files` is a pattern.
@@ -39,5 +41,6 @@ const form = forms[name]
 if (!form) throw new Error(`no long form "${name}"; there are ${Object.keys(forms).join(", ")}`)
 // What is set already wins: AGENTDB_CRASH_ROUNDS=5 npm run crash.
 for (const [key, value] of Object.entries(form.env)) process.env[key] ??= value
+if (name === "conformance") collectConformance()
 process.argv.splice(2, process.argv.length, form.files, ...rest)
 await import("./test.mjs")
