@@ -83,9 +83,10 @@ export function table(transports, { everyRule }) {
 
 /** @param {readonly (RuleResult | undefined)[]} results */
 function counts(results) {
-  const parts = outcomes.map((outcome) => [results.filter((one) => one?.outcome === outcome).length, outcome])
-  parts.push([results.filter((one) => !one).length, "not run"])
-  return parts.flatMap(([count, outcome]) => (count ? [`${count} ${outcome}`] : [])).join(", ")
+  return [...outcomes, "not run"]
+    .map((outcome) => ({ outcome, count: results.filter((one) => (one?.outcome ?? "not run") === outcome).length }))
+    .flatMap(({ outcome, count }) => (count ? [`${count} ${outcome}`] : []))
+    .join(", ")
 }
 
 /** @param {string} head @param {readonly string[]} cells */
