@@ -24,14 +24,17 @@ test.afterEach(() => rm(folder, { recursive: true }))
 
 const load = (name: string) => import(join(folder, `${name}.mjs`))
 
-/** Calls the function that an example exports, in a page without a bundler. */
-function call(page: Page, name: string, ...args: string[]): Promise<PushResult> {
+const call = (page: Page, name: string, ...args: string[]): Promise<PushResult> =>
+  page.evaluate(`${expressionOf(name)}(...${JSON.stringify(args)})`)
+
+/** The function that an example exports, as code for a page without a bundler. */
+function expressionOf(name: string): string {
   const code = (files.get(name) ?? "")
     .replaceAll(/import (\{.*\}) from "agentdb-web"/g, "const $1 = window.agentdbWeb")
     .replaceAll(/import (\{.*\}) from "agentdb-web\/sync"/g, "const $1 = window.agentdbWeb.sync")
   expect(code).not.toContain("import ")
   const [before = "", body = ""] = code.split("export ")
-  return page.evaluate(`(() => { ${before}; return (${body}) })()(...${JSON.stringify(args)})`)
+  return `(() => { ${before}; return (${body}) })()`
 }
 
 test("the guide's way to S3 works as it stands", async ({ page, site }) => {
@@ -45,6 +48,10 @@ test("the guide's way to S3 works as it stands", async ({ page, site }) => {
   const result = await call(page, "back-up.js", databaseId)
   expect(store.puts).toMatchObject([{ status: 200, checksum: Buffer.from(result.sha256, "hex").toString("base64") }])
   expect(sha256((await store.read(`${databaseId}.sqlite`)) as Uint8Array)).toBe(result.sha256)
+
+  const url = JSON.stringify(await store.signGet({ key: `${databaseId}.sqlite` }))
+  const counted = `(db) => db.query("SELECT count(*) AS n FROM sqlite_schema").first()`
+  expect(await page.evaluate(`${expressionOf("pull.js")}(${url}).then(${counted})`)).toEqual({ n: 1 })
 })
 
 test("the guide's way to a tus server works as it stands, and its server refuses older snapshots", async ({
