@@ -15,6 +15,7 @@ import { HandClock } from "../../fuzz/hand-clock.ts"
 
 const project = "devkey"
 const partsOfOne = 3
+const hangMs = 60_000
 const setup = [
   // Every commit but this one makes one row here, whose id tells its tip.
   "CREATE TABLE commits(id INTEGER PRIMARY KEY, n INTEGER, parts INTEGER)",
@@ -55,6 +56,8 @@ export class History {
   /** Creations that were never answered. */
   #unanswered: { requestId: string | undefined }[] = []
   #next = 1
+  /** What is under way, for whoever asks why nothing goes on. */
+  readonly #doing = new Set<string>()
   /** Dumps that were handed out. */
   #copies: { file: Blob; tip: number }[] = []
 
@@ -70,7 +73,8 @@ export class History {
       this.#disk.budget = 1 + this.#random.below(this.#random.pick([30, 150, 600, 1500]))
       await this.#live()
       await this.#verifyCopies()
-      const end = this.#random.pick(["cut", "cut", "cut", "cut", "kill", "close"] as const)
+      const picked = this.#random.pick(["cut", "cut", "cut", "cut", "kill", "close"] as const)
+      const end = picked === "close" && this.#disk.isCut ? "cut" : picked
       if (end === "close") this.#disk.budget = Number.POSITIVE_INFINITY
       // What fails to close for want of power is let go all the same.
       await this.#service?.close()
@@ -117,18 +121,32 @@ export class History {
     const lanes = [lane(), lane(), lane()]
     const over = Promise.all(lanes)
     over.catch(() => {})
-    while (running > 0 && !disk.isCut) await new Promise<void>(macrotask)
+    const start = performance.now()
+    for (let turn = 1; running > 0 && !disk.isCut; turn++) {
+      await new Promise<void>(macrotask)
+      // Some waits are for time only.
+      if (turn % 300 === 0) await this.#clock.advance(100)
+      if (performance.now() - start > hangMs) throw new Error(`nothing goes on: ${[...this.#doing].join("; ")}`)
+    }
     // Answers that are on their way may still come.
     for (let turn = 0; turn < 30; turn++) await new Promise<void>(macrotask)
     // Ends the sockets, and with them what waits for an answer.
     if (disk.isCut) await this.#service?.close()
     await over
+    this.#doing.clear()
   }
 
   async #act(): Promise<void> {
     const there = [...this.#known.values()].filter((known) => !known.mayBeGone && !this.#hasExpired(known))
     const known = there.length > 0 ? this.#random.pick(there) : undefined
     const choice = this.#random.below(20)
+    const doing = `${this.#next++}: ${choice} on ${known?.id}`
+    this.#doing.add(doing)
+    await this.#do(choice, known)
+    this.#doing.delete(doing)
+  }
+
+  #do(choice: number, known: Known | undefined): Promise<void> {
     if (!known || choice < 2) return this.#create()
     if (choice === 2) return this.#createAgain(known)
     if (choice === 3) return this.#delete(known)
@@ -198,13 +216,9 @@ export class History {
   async #write(known: Known): Promise<void> {
     const peer = await this.#connect(known.id)
     if (!peer) return
-    let isOpen = true
-    peer.closed.then(() => {
-      isOpen = false
-    })
     try {
-      if (known.tip === 0) await peer.batch(...setup)
-      if (!isOpen) return
+      // What is sent on a closed socket is never answered.
+      if (known.tip === 0 && (await peer.batch(...setup)).kinds.at(-1) === "closed") return
       // A transaction is the socket's own: what is sent meanwhile is a part of it.
       const isTransaction = this.#random.chance(0.2)
       const count = isTransaction ? 1 : 1 + this.#random.below(6)

@@ -20,6 +20,7 @@ test("the newest of two records wins, and updates take turns", () => {
     salt2: 0,
     mxFrame: 0,
     dirty: false,
+    deleted: false,
     attributes: { ...attributes, requestId: "r-é" },
   })
   for (let tip = 1; tip <= 5; tip++) {
