@@ -28,7 +28,7 @@ export interface MetaRecord {
   /** The database was not closed: its tip is not known without opening it. */
   readonly dirty: boolean
   /** Its removal was promised; what is left of it goes at the next start. */
-  readonly deleted?: boolean
+  readonly deleted: boolean
   readonly attributes: MetaAttributes
 }
 
@@ -128,7 +128,7 @@ export class MetaFile {
   }
 
   static #first(file: SyncFile, attributes: MetaAttributes, tip: number): MetaFile {
-    const record = { seq: 0, tip, salt1: 0, salt2: 0, mxFrame: 0, dirty: false, attributes }
+    const record = { seq: 0, tip, salt1: 0, salt2: 0, mxFrame: 0, dirty: false, deleted: false, attributes }
     writeSlot(file, encodeSlot(record), 0)
     return new MetaFile(file, record)
   }
