@@ -33,14 +33,20 @@ ensureInstalled()
 installPeers()
 const { buildPackage } = await import("../tools/build-package.mjs")
 const { withBuildLock } = await import("../tools/lock.mjs")
-const { ensureBrowser, findBrowser } = await import("../tools/browser.mjs")
+const { ensureBrowser } = await import("../tools/browser.mjs")
 const { serveFolder } = await import("../tools/static-server.mjs")
 const { build, runnerImport } = await import("vite")
 const { chromium } = await import("@playwright/test")
 if (!(await ensureBrowser())) process.exit(1)
 await withBuildLock(() => buildPackage({ types: "warn" }))
-/** @type {{ module: typeof import("../fixtures/memory.ts") }} */
-const { module: memory } = await runnerImport(inRoot("test/fixtures/memory.ts"), { configFile: false })
+/** @template T @param {string} path @returns {Promise<T>} */
+const load = async (path) => /** @type {T} */ ((await runnerImport(inRoot(path), { configFile: false })).module)
+/** @type {typeof import("../fixtures/memory.ts")} */
+const { canMeasureMemory, MemoryWatch } = await load("test/fixtures/memory.ts")
+/** @type {typeof import("../fixtures/chromium.ts")} */
+const { chromiumLaunch } = await load("test/fixtures/chromium.ts")
+/** @type {typeof import("./works.ts")} */
+const { median } = await load("test/bench/works.ts")
 
 const out = join(cache, "bench-page")
 await build({
@@ -115,7 +121,7 @@ async function measure(peer) {
       Object.assign(figures, await evaluate(page, peer, work))
       await page.close()
     }
-    if (peer === "agentdb-web" && memory.canMeasureMemory) {
+    if (peer === "agentdb-web" && canMeasureMemory) {
       const page = await open(context)
       Object.assign(figures, { "growth while reading slowly, MiB": await growth(page, context, peer) })
     }
@@ -126,14 +132,14 @@ async function measure(peer) {
 }
 
 /** @param {import("@playwright/test").Page} page @param {string} peer @param {string} work @returns {Promise<Figures>} */
-async function evaluate(page, peer, work) {
+async function evaluate(page, peer, work, given = sizes) {
   /** @type {Promise<never>} */
   const late = new Promise((_, reject) =>
     setTimeout(() => reject(new Error(`${work} took over 3 minutes`)), 180_000).unref(),
   )
   const working = page.evaluate(
-    ([peer, work, sizes]) => Reflect.get(window, "bench").run(peer, work, sizes),
-    /** @type {const} */ ([peer, work, sizes]),
+    ([peer, work, given]) => Reflect.get(window, "bench").run(peer, work, given),
+    /** @type {const} */ ([peer, work, given]),
   )
   return Promise.race([working, late])
 }
@@ -147,18 +153,15 @@ async function growth(page, context, peer) {
     "SystemInfo.getProcessInfo",
   )
   const pid = processInfo.find(({ type }) => type === "browser")?.id ?? fail()
-  await evaluate(page, peer, "slowly")
-  const before = memory.treeMemory(pid)
-  let most = before
-  const timer = setInterval(() => {
-    most = Math.max(most, memory.treeMemory(pid))
-  }, 200)
+  // The service is up by then, and nothing of the long result was read.
+  await evaluate(page, peer, "slowly", { ...sizes, slowRows: 10 })
+  const memory = new MemoryWatch(pid)
   try {
     await evaluate(page, peer, "slowly")
   } finally {
-    clearInterval(timer)
+    memory.stop()
   }
-  return most - before
+  return memory.growth
 }
 
 /** @returns {never} */
@@ -168,11 +171,7 @@ function fail() {
 
 /** @param {string} folder */
 async function launch(folder) {
-  const executablePath = findBrowser()
-  const context = await chromium.launchPersistentContext(folder, {
-    ...(executablePath ? { executablePath } : {}),
-    args: process.getuid?.() === 0 ? ["--no-sandbox"] : [],
-  })
+  const context = await chromium.launchPersistentContext(folder, chromiumLaunch)
   return {
     context,
     async end() {
@@ -193,8 +192,6 @@ async function open(context) {
 }
 
 function report() {
-  const median = (/** @type {number[]} */ list) =>
-    list.toSorted((a, b) => a - b)[Math.floor(list.length / 2)] ?? Number.NaN
   const values = (/** @type {string} */ peer, /** @type {string} */ work) =>
     (results.get(peer) ?? []).flatMap((figures) => figures[work] ?? [])
   const of = (/** @type {string} */ peer, /** @type {string} */ work) => median(values(peer, work))

@@ -1,6 +1,7 @@
 import wasmUrl from "sql.js/dist/sql-wasm.wasm?url"
 import workerUrl from "sql.js/dist/worker.sql-wasm.js?url&no-inline"
 import type { Peer, Row, Scalar } from "../peer.ts"
+import { bySql } from "./by-sql.ts"
 
 interface Answer {
   readonly id: number
@@ -41,13 +42,6 @@ export async function open(): Promise<Peer> {
   return {
     durable: false,
     dialect: "sqlite",
-    exec,
-    all,
-    get: async (sql, params) => (await all(sql, params))[0],
-    async many(sql, rows) {
-      await exec("BEGIN")
-      await Promise.all(rows.map((row) => exec(sql, row)))
-      await exec("COMMIT")
-    },
+    ...bySql(exec, all),
   }
 }

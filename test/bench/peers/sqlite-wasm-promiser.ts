@@ -1,5 +1,6 @@
 import { sqlite3Worker1Promiser } from "@sqlite.org/sqlite-wasm"
 import type { Peer, Row, Scalar } from "../peer.ts"
+import { bySql } from "./by-sql.ts"
 
 type Promiser = (type: string, args: Record<string, unknown>) => Promise<{ result: { resultRows?: Row[] } }>
 
@@ -20,13 +21,6 @@ export async function open(): Promise<Peer> {
   return {
     durable: true,
     dialect: "sqlite",
-    exec,
-    all,
-    get: async (sql, params) => (await all(sql, params))[0],
-    async many(sql, rows) {
-      await exec("BEGIN")
-      await Promise.all(rows.map((row) => exec(sql, row)))
-      await exec("COMMIT")
-    },
+    ...bySql(exec, all),
   }
 }
