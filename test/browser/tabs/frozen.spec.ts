@@ -4,7 +4,7 @@ import { Desktop } from "../../fixtures/desktop.ts"
 import { engine } from "../../fixtures/engine-name.ts"
 import { rendererOf } from "../../fixtures/renderer.ts"
 import { connectTo, createTable, insert, openService, values } from "../host/service-page.ts"
-import { newOpenTab, newTab, roleOf, routes, testing } from "./tab.ts"
+import { newOpenTab, newTab, roleOf, routes, takenOver, testing } from "./tab.ts"
 
 base.skip(engine !== "chromium", "no other driver freezes tabs")
 
@@ -60,6 +60,7 @@ test("a frozen follower holds neither the write turn nor the name", async ({ des
   await insert(first, 1)
   // It was the next in the queue.
   await first.close()
+  await takenOver(third)
   await insert(third, 2)
   expect(await roleOf(third)).toBe("leader")
   await desktop.setFrozen(second, false)

@@ -1,6 +1,6 @@
-import type { Page } from "@playwright/test"
+import { expect, type Page } from "@playwright/test"
 import type { Profile } from "../../fixtures/profile.ts"
-import { openService, recordWorkers } from "../host/service-page.ts"
+import { openService, recordWorkers, values } from "../host/service-page.ts"
 
 /** Both ways that a tab's calls reach the worker of another tab. */
 export const routes = ["broker", "broadcast"] as const
@@ -30,3 +30,13 @@ export async function newOpenTab(
 }
 
 export const roleOf = (page: Page): Promise<string> => page.evaluate(() => window.db.status.role)
+
+/**
+ * Waits until one of the tabs that are left leads and each is connected to it: a write that goes to the one before
+ * may end as `disconnected`, and a read is asked again.
+ */
+export async function takenOver(...tabs: readonly Page[]): Promise<void> {
+  const leads = async () => (await Promise.all(tabs.map(roleOf))).includes("leader")
+  await expect.poll(leads).toBe(true)
+  for (const tab of tabs) await values(tab)
+}

@@ -2,7 +2,7 @@ import type { Page } from "@playwright/test"
 import { expect, test } from "../../fixtures/browser.ts"
 import { rendererOf } from "../../fixtures/renderer.ts"
 import { connectTo, createTable, insert, values } from "../host/service-page.ts"
-import { newOpenTab, roleOf, routes } from "./tab.ts"
+import { newOpenTab, roleOf, routes, takenOver } from "./tab.ts"
 
 /** Ways for a leader to go. */
 const ends = {
@@ -25,6 +25,7 @@ for (const route of routes) {
         window.db.watch(id, (tip) => window.tips.push(tip))
       }, id)
       await end(first)
+      await takenOver(second, third)
       await insert(second, 2)
       await insert(third, 3)
       expect(await values(second)).toEqual([1, 2, 3])
@@ -44,6 +45,7 @@ for (const route of routes) {
     const second = await newOpenTab(profile, site.plain, route, { storage: "memory" })
     await connectTo(second, id)
     await first.close()
+    await takenOver(second)
     await insert(second, 2)
     expect(await values(second)).toEqual([1, 2])
     expect(await second.evaluate(() => window.db.status)).toMatchObject({ role: "leader", storage: "opfs" })
