@@ -106,12 +106,7 @@ export class Catalog {
   /** The files of a database that is refused, as they are. */
   async rawFiles(project: string, id: string): Promise<RawFile[]> {
     const entry = await this.#find(project, id)
-    // It may be found out only now.
-    if (!entry.problem)
-      await this.retain(entry).then(
-        () => this.release(entry),
-        () => {},
-      )
+    await this.#probe(entry)
     if (entry.problem) return this.#storage.rawFiles(project, id)
     throw new AgentDBError("failed_precondition", "the database is not damaged; dump it")
   }
@@ -223,17 +218,21 @@ export class Catalog {
 
   /** What the management plane tells of it. Opens it only if it was not closed cleanly. */
   async info(entry: Entry): Promise<DatabaseInfo> {
-    if (!entry.open && entry.dirty && !entry.problem) {
-      // One that turns out damaged is told of with what is known.
-      await this.retain(entry).then(
-        () => this.release(entry),
-        (error: unknown) => {
-          if (!entry.problem) throw error
-        },
-      )
-    }
+    // One that turns out damaged is told of with what is known.
+    if (!entry.open && entry.dirty) await this.#probe(entry)
     const { region, createdAt, expiresAt } = entry.attributes
     return { databaseId: entry.id, region, createdAt, expiresAt, tip: entry.open?.durableTip ?? entry.tip }
+  }
+
+  /** Opens it once: that it is damaged may be found out only then. */
+  async #probe(entry: Entry): Promise<void> {
+    if (entry.problem) return
+    try {
+      await this.retain(entry)
+      this.release(entry)
+    } catch (error) {
+      if (!entry.problem) throw error
+    }
   }
 
   /** Closes every database cleanly. Nothing is opened any more. */

@@ -44,15 +44,16 @@ export interface WalMark {
 /*
  * A slot is a page of its own, so that a torn write of one cannot reach the other. Big-endian:
  * 0 magic, 4 format version, 8 seq, 16 tip, 24 salt1, 28 salt2, 32 mxFrame, 36 dirty 1 | deleted 2,
- * 40 length of the attributes, 44 the attributes as JSON, zeros, and a checksum of all before it in the last 16 bytes. Magic, version and checksum
- * keep their places in every later version, so that each can tell what is newer from what is damaged.
+ * 40 length of the attributes, 44 the attributes as JSON, zeros, and a checksum of all before it in the last 16
+ * bytes. Magic, version and checksum keep their places in every later version, so that each can tell what is newer
+ * from what is damaged.
  *
  * The third page holds the mark: 0 magic, 4 salt1, 8 salt2, 12 mxFrame, 16 seq, 24 a checksum of 16 bytes. It is
  * written without a flush, so it costs a commit nothing, and one that is torn is as good as none.
  */
 const slotBytes = 4096
 const markAt = 2 * slotBytes
-const markBytes = 24
+const markBytes = 24 + 16
 const fileBytes = 3 * slotBytes
 const headerBytes = 44
 const checksumBytes = 16
@@ -197,7 +198,7 @@ function encodeSlot(record: MetaRecord): Uint8Array<ArrayBuffer> {
   view.setUint32(36, (record.dirty ? 1 : 0) | (record.deleted ? 2 : 0))
   view.setUint32(40, attributes.length)
   slot.set(attributes, headerBytes)
-  slot.set(checksum(slot), slotBytes - checksumBytes)
+  seal(slot)
   return slot
 }
 
@@ -206,8 +207,7 @@ function readSlot(bytes: Uint8Array, index: number): MetaRecord | undefined {
   if (slot.length < slotBytes) return undefined
   const view = new DataView(slot.buffer, slot.byteOffset, slot.length)
   if (view.getUint32(0) !== magic) return undefined
-  const found = slot.subarray(slotBytes - checksumBytes)
-  if (!checksum(slot).every((byte, i) => byte === found[i])) return undefined
+  if (!isWhole(slot)) return undefined
   const version = view.getUint32(4)
   if (version > formatVersion) {
     throw new AgentDBError(
@@ -229,23 +229,22 @@ function readSlot(bytes: Uint8Array, index: number): MetaRecord | undefined {
 }
 
 function encodeMark({ seq, salt1, salt2, mxFrame }: WalMark): Uint8Array<ArrayBuffer> {
-  const bytes = new Uint8Array(markBytes + checksumBytes)
+  const bytes = new Uint8Array(markBytes)
   const view = new DataView(bytes.buffer)
   view.setUint32(0, magic)
   view.setUint32(4, salt1)
   view.setUint32(8, salt2)
   view.setUint32(12, mxFrame)
   view.setBigUint64(16, BigInt(seq))
-  bytes.set(sha256(bytes.subarray(0, markBytes)).subarray(0, checksumBytes), markBytes)
+  seal(bytes)
   return bytes
 }
 
 function readMark(meta: Uint8Array): WalMark | undefined {
-  const bytes = meta.subarray(markAt, markAt + markBytes + checksumBytes)
-  if (bytes.length < markBytes + checksumBytes) return undefined
+  const bytes = meta.subarray(markAt, markAt + markBytes)
+  if (bytes.length < markBytes) return undefined
   const view = new DataView(bytes.buffer, bytes.byteOffset)
-  const expected = sha256(bytes.subarray(0, markBytes)).subarray(0, checksumBytes)
-  if (view.getUint32(0) !== magic || !expected.every((byte, i) => byte === bytes[markBytes + i])) return undefined
+  if (view.getUint32(0) !== magic || !isWhole(bytes)) return undefined
   return {
     salt1: view.getUint32(4),
     salt2: view.getUint32(8),
@@ -254,6 +253,16 @@ function readMark(meta: Uint8Array): WalMark | undefined {
   }
 }
 
-function checksum(slot: Uint8Array): Uint8Array {
-  return sha256(slot.subarray(0, slotBytes - checksumBytes)).subarray(0, checksumBytes)
+/** Of all but the last bytes, where it is kept. */
+function checksum(bytes: Uint8Array): Uint8Array {
+  return sha256(bytes.subarray(0, -checksumBytes)).subarray(0, checksumBytes)
+}
+
+function seal(bytes: Uint8Array): void {
+  bytes.set(checksum(bytes), bytes.length - checksumBytes)
+}
+
+function isWhole(bytes: Uint8Array): boolean {
+  const found = bytes.subarray(-checksumBytes)
+  return checksum(bytes).every((byte, i) => byte === found[i])
 }
