@@ -19,6 +19,7 @@ import type { RawFile } from "../storage/storage.ts"
 import { AgentDBError } from "../wire/errors.ts"
 import type { OnProgress, Outcome, ServiceCalls } from "./control.ts"
 import { publishDump } from "./dump-urls.ts"
+import { hangUp } from "./hang-up.ts"
 import type { Membership } from "./membership.ts"
 import type { Lease } from "./registry.ts"
 import { asBlob, untilAborted } from "./restoring.ts"
@@ -115,13 +116,7 @@ export class AgentDB extends EventTarget implements AsyncDisposable {
     const { owner } = this.#parts.membership
     const progress = proxy(onProgress)
     const dump = await this.#manage((control, key) => control.hold(owner, key, id, transfer(port2, [port2]), progress))
-    return {
-      ...dump,
-      release: () => {
-        port1.postMessage("end")
-        port1.close()
-      },
-    }
+    return { ...dump, release: () => hangUp(port1) }
   }
 
   /**

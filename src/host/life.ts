@@ -2,8 +2,14 @@ import { type Remote, transfer } from "comlink"
 import { CloseCode, type Link } from "../link/link.ts"
 import { PortLink } from "../link/port-link.ts"
 import { AgentDBError } from "../wire/errors.ts"
-import type { JoinOptions, StartOptions } from "./control.ts"
-import { type Outcome, type ServiceCalls, type Started, unwrap } from "./control.ts"
+import {
+  type JoinOptions,
+  type Outcome,
+  type ServiceCalls,
+  type Started,
+  type StartOptions,
+  unwrap,
+} from "./control.ts"
 import type { Term } from "./tabs/notices.ts"
 
 /** How to reach a service; the rest of a worker's start options is found out by its page. */

@@ -1,4 +1,5 @@
 import { AgentDBError } from "../wire/errors.ts"
+import { hangUp } from "./hang-up.ts"
 
 /** A Blob of what a caller gave, whose bytes may be changed at once. */
 export function asBlob(file: unknown): Blob {
@@ -30,8 +31,6 @@ export async function untilAborted<T>(
   } finally {
     signal?.removeEventListener("abort", abort)
     URL.revokeObjectURL(alive)
-    // Not every route of the other end hears that this one closes.
-    port1.postMessage("end")
-    port1.close()
+    hangUp(port1)
   }
 }

@@ -148,11 +148,7 @@ export class Supervisor {
 
   #elected(): void {
     this.#isElected = true
-    const remote = this.#remote
-    if (remote) {
-      remote.onlost = undefined
-      remote.end(handedOver(), CloseCode.goingAway)
-    }
+    this.#remote?.handOver()
     this.#lead()
   }
 
@@ -183,8 +179,7 @@ export class Supervisor {
       const remote = this.#remote
       if (!remote || remote.term.id === term.id) return
       // The one before had to be gone for this one to have the files.
-      remote.onlost = undefined
-      remote.end(handedOver(), CloseCode.goingAway)
+      remote.handOver()
     }
     if (this.#election) this.#start(new RemoteLife(this.options, term, locks, this.#election.board))
   }
@@ -315,5 +310,4 @@ export class Supervisor {
 const stillHeld = "another tab still holds the files of this service; it may be frozen"
 const noAnswer = "the tab that has the files of this service does not answer; it may be frozen"
 const closed = () => new AgentDBError("closed", "the service was closed")
-const handedOver = () => new AgentDBError("disconnected", "the service was handed over to another tab")
 const putAway = () => new AgentDBError("disconnected", "this page was frozen or left; the outcome is unknown")

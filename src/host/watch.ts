@@ -1,4 +1,5 @@
 import { transfer } from "comlink"
+import { hangUp } from "./hang-up.ts"
 import type { Life } from "./life.ts"
 import type { Supervisor } from "./supervisor.ts"
 
@@ -23,9 +24,7 @@ export function watchTip({ supervisor, owner, apiKey, databaseId, listener }: Wa
     listener(tip)
   }
   const stop = () => {
-    // A port reports no close to the other side, a message does.
-    port?.postMessage("stop")
-    port?.close()
+    if (port) hangUp(port)
     port = undefined
   }
   const follow = async (life: Life) => {

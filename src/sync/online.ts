@@ -22,4 +22,4 @@ export function online(signal: AbortSignal): Promise<void> {
   })
 }
 
-export const canceled = (): AgentDBError => new AgentDBError("canceled", "the push was aborted")
+export const canceled = (): AgentDBError => new AgentDBError("canceled", "aborted by its signal")

@@ -107,9 +107,9 @@ class Relay {
     this.#onend()
   }
 
-  /** Links end with a close notice, watches with "stop", held copies with "end", borrowed callbacks with the answer to their release. */
+  /** Links end with a close notice, what is hung up with "end", borrowed callbacks with the answer to their release. */
   #passed(data: unknown): void {
-    if (data === "stop" || data === "end") this.end()
+    if (data === "end") this.end()
     if (typeof data !== "object" || data === null) return
     const { type, id } = data as { type?: unknown; id?: unknown }
     if ("close" in data || (id !== undefined && id === this.#lastId)) this.end()

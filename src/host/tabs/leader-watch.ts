@@ -1,5 +1,6 @@
 import type { Beat } from "../../link/heartbeat.ts"
 import { SilenceJudge } from "../../link/watchdog.ts"
+import { hangUp } from "../hang-up.ts"
 
 const tickMs = 700
 /** The worker beats every second. */
@@ -40,8 +41,6 @@ export class LeaderWatch {
 
   stop(): void {
     clearInterval(this.#timer)
-    // A port reports no close to the other side.
-    this.#port.postMessage("stop")
-    this.#port.close()
+    hangUp(this.#port)
   }
 }

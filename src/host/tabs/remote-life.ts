@@ -47,6 +47,12 @@ export class RemoteLife extends Life {
     this.end(died(), CloseCode.internal)
   }
 
+  /** Another worker has the files. */
+  handOver(): void {
+    this.onlost = undefined
+    this.end(handedOver(), CloseCode.goingAway)
+  }
+
   async stop(): Promise<void> {
     this.onlost = undefined
     this.end(stopped(), CloseCode.goingAway)
@@ -132,6 +138,7 @@ export class RemoteLife extends Life {
 const lostCode = 1006
 
 const noAnswer = () => new AgentDBError("unavailable", "the tab that has the files does not answer")
+const handedOver = () => new AgentDBError("disconnected", "the service was handed over to another tab")
 const frozen = () =>
   new AgentDBError(
     "disconnected",
