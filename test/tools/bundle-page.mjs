@@ -1,9 +1,8 @@
 import { build } from "vite"
+import { keepLiteral } from "./keep-literal.mjs"
 import { inRoot } from "./paths.mjs"
 
-/** Found by bundlers of our users by these very characters; Vite, which bundles here, must leave them alone. */
 const workerUrl = 'new URL("./worker.js", import.meta.url)'
-const placeholder = "__AGENTDB_WORKER_URL__"
 
 /**
  * Bundles the package's main entry with all it imports into one module beside
@@ -16,7 +15,7 @@ export async function bundlePage(outDir) {
     configFile: false,
     root: inRoot(),
     logLevel: "warn",
-    plugins: [keepWorkerUrl()],
+    plugins: [keepLiteral(workerUrl, "__AGENTDB_WORKER_URL__")],
     build: {
       target: "es2022",
       outDir,
@@ -27,20 +26,4 @@ export async function bundlePage(outDir) {
       rolldownOptions: { output: { codeSplitting: false } },
     },
   })
-}
-
-/** @returns {import("vite").Plugin} */
-function keepWorkerUrl() {
-  return {
-    name: "keep-worker-url",
-    enforce: "pre",
-    transform: (code) => (code.includes(workerUrl) ? code.replaceAll(workerUrl, placeholder) : undefined),
-    generateBundle(_options, bundle) {
-      for (const file of Object.values(bundle)) {
-        if (file.type !== "chunk") continue
-        if (!file.code.includes(placeholder)) throw new Error(`${file.fileName} starts no worker by ${workerUrl}`)
-        file.code = file.code.replaceAll(placeholder, workerUrl)
-      }
-    },
-  }
 }

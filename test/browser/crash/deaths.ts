@@ -2,7 +2,7 @@ import type { Page } from "@playwright/test"
 import { expect } from "../../fixtures/browser.ts"
 import type { Profile } from "../../fixtures/profile.ts"
 import { rendererOf } from "../../fixtures/renderer.ts"
-import { recordWorkers } from "../host/service-page.ts"
+import { newTab } from "../tabs/tab.ts"
 
 export interface Stage {
   readonly profile: Profile
@@ -18,14 +18,6 @@ export interface Death {
   readonly name: string
   readonly leavesFollower: boolean
   prepare(stage: Stage): Promise<() => Promise<Page>>
-}
-
-export async function newTab(profile: Profile, origin: string): Promise<Page> {
-  const page = await profile.context.newPage()
-  await recordWorkers(page)
-  await page.goto(`${origin}/harness.html`)
-  await page.waitForFunction(() => window.agentdbWeb !== undefined)
-  return page
 }
 
 const survivor = (stage: Stage): Page => {

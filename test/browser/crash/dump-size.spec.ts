@@ -1,11 +1,11 @@
-import { execFileSync, spawnSync } from "node:child_process"
 import { statSync } from "node:fs"
 import { join } from "node:path"
 import { setTimeout as delay } from "node:timers/promises"
 import type { Page } from "@playwright/test"
 import type { Dump } from "../../../src/index.ts"
 import { expect, test } from "../../fixtures/browser.ts"
-import { canMeasureMemory, treeMemory } from "../../fixtures/memory.ts"
+import { canMeasureMemory, MemoryWatch } from "../../fixtures/memory.ts"
+import { askFile, hasSqlite3, noSqlite3 } from "../../fixtures/sqlite3-cli.ts"
 
 const mebibytes = Number(process.env["AGENTDB_DUMP_MIB"] ?? 20)
 
@@ -21,12 +21,6 @@ declare global {
     writer: Writer
   }
 }
-
-const hasSqlite3 = spawnSync("sqlite3", ["--version"]).status === 0
-
-/** What Debian's SQLite, which knows nothing of this package, says of a file. */
-const sqlite3 = (file: string, sql: string): string =>
-  execFileSync("sqlite3", ["-readonly", file, sql], { encoding: "utf8" }).trim()
 
 /** Makes a database of about this size; gives its id and its tip. */
 function fill(page: Page, mebibytes: number): Promise<{ databaseId: string; tip: number }> {
@@ -97,7 +91,7 @@ test(`a dump of ${mebibytes} MiB under a writer: memory stays flat, and the down
   profile,
   site,
 }) => {
-  test.skip(!hasSqlite3, "the sqlite3 command line is not installed")
+  test.skip(!hasSqlite3, noSqlite3)
   test.skip(!canMeasureMemory, "this system does not tell what its processes hold")
   test.setTimeout(60_000 + mebibytes * 1_000)
   const page = await profile.open(site.plain)
@@ -106,16 +100,7 @@ test(`a dump of ${mebibytes} MiB under a writer: memory stays flat, and the down
   // The filling is to be forgotten by then.
   await delay(2_000)
 
-  const pid = await profile.browserPid()
-  const before = treeMemory(pid)
-  let most = before
-  let measuring = true
-  const measured = (async () => {
-    while (measuring) {
-      most = Math.max(most, treeMemory(pid))
-      await delay(50)
-    }
-  })()
+  const memory = new MemoryWatch(await profile.browserPid())
   // In the profile's folder, so that it goes with it.
   const path = join(profile.folder, "dump.sqlite")
   const { dump, ms, alone, beside } = await page.evaluate(async (databaseId) => {
@@ -125,34 +110,33 @@ test(`a dump of ${mebibytes} MiB under a writer: memory stays flat, and the down
     const dump: Dump = await agentdb.dumpDatabase(databaseId)
     return { dump, ms: performance.now() - started, alone, beside: window.writer.look() }
   }, filled.databaseId)
-  const grownByDump = most - before
+  const grownByDump = memory.growth
   await download(page, dump.downloadUrl, path)
-  measuring = false
-  await measured
+  memory.stop()
   const after = await page.evaluate(async () => {
     await window.writer.stop()
     return window.writer.look()
   })
   console.log(
     `dump of ${(statSync(path).size / 2 ** 20).toFixed(0)} MiB in ${ms.toFixed(0)} ms: all browser processes ` +
-      `${before.toFixed(0)} MiB, at most ${grownByDump.toFixed(1)} MiB more while dumping and ` +
-      `${(most - before).toFixed(1)} with the download; ${beside.commits} commits meanwhile, longest pause ` +
+      `${memory.before.toFixed(0)} MiB, at most ${grownByDump.toFixed(1)} MiB more while dumping and ` +
+      `${memory.growth.toFixed(1)} with the download; ${beside.commits} commits meanwhile, longest pause ` +
       `${beside.longestPauseMs.toFixed(0)} ms (without a dump ${alone.longestPauseMs.toFixed(0)} ms)`,
   )
 
   expect(beside.commits).toBeGreaterThan(0)
   expect(after.commits).toBeGreaterThan(0)
-  expect(most - before).toBeLessThanOrEqual(128)
+  expect(memory.growth).toBeLessThanOrEqual(128)
   expect(statSync(path).size).toBeGreaterThan(mebibytes * 2 ** 20)
-  expect(sqlite3(path, "PRAGMA integrity_check")).toBe("ok")
-  expect(sqlite3(path, "PRAGMA journal_mode")).toBe("delete")
-  expect(sqlite3(path, "SELECT group_concat(name) FROM sqlite_schema")).toBe("filler,log")
-  expect(sqlite3(path, "SELECT count(*), sum(length(x)) FROM filler")).toBe(
+  expect(askFile(path, "PRAGMA integrity_check")).toBe("ok")
+  expect(askFile(path, "PRAGMA journal_mode")).toBe("delete")
+  expect(askFile(path, "SELECT group_concat(name) FROM sqlite_schema")).toBe("filler,log")
+  expect(askFile(path, "SELECT count(*), sum(length(x)) FROM filler")).toBe(
     `${mebibytes * 1024}|${mebibytes * 1024 * 990}`,
   )
   // Every commit of the writer up to the tip, and none after.
   expect(dump.tip).toBeGreaterThan(filled.tip)
-  expect(sqlite3(path, "SELECT min(tip), max(tip), count(*) FROM log")).toBe(
+  expect(askFile(path, "SELECT min(tip), max(tip), count(*) FROM log")).toBe(
     `${filled.tip + 1}|${dump.tip}|${dump.tip - filled.tip}`,
   )
 })

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net"
 import { pipeline } from "node:stream/promises"
 import { setTimeout as delay } from "node:timers/promises"
 import { expect, test } from "../../fixtures/browser.ts"
-import { canMeasureMemory, treeMemory } from "../../fixtures/memory.ts"
+import { canMeasureMemory, MemoryWatch } from "../../fixtures/memory.ts"
 import { TusStore } from "../../fixtures/tus-store.ts"
 import { fill, push, type Target } from "./pushing.ts"
 
@@ -65,28 +65,18 @@ for (const [name, start] of Object.entries(receivers)) {
     await push(again, "DB_none", receiver.target)
     await delay(2_000)
 
-    const pid = await profile.browserPid()
-    const before = treeMemory(pid)
-    let most = before
-    let measuring = true
-    const measured = (async () => {
-      while (measuring) {
-        most = Math.max(most, treeMemory(pid))
-        await delay(50)
-      }
-    })()
+    const memory = new MemoryWatch(await profile.browserPid())
     const started = performance.now()
     const { result, error } = await push(again, databaseId, receiver.target)
     const ms = performance.now() - started
-    measuring = false
-    await measured
+    memory.stop()
     expect(error).toBeUndefined()
     console.log(
       `${name}: push of ${((result?.size ?? 0) / 2 ** 20).toFixed(0)} MiB in ${ms.toFixed(0)} ms: all browser ` +
-        `processes ${before.toFixed(0)} MiB, at most ${(most - before).toFixed(1)} MiB more`,
+        `processes ${memory.before.toFixed(0)} MiB, at most ${memory.growth.toFixed(1)} MiB more`,
     )
     expect(result?.size).toBeGreaterThan(mebibytes * 2 ** 20 * 0.95)
     expect(receiver.received()).toBe(result?.sha256)
-    expect(most - before).toBeLessThanOrEqual(64)
+    expect(memory.growth).toBeLessThanOrEqual(64)
   })
 }

@@ -1,42 +1,10 @@
-import { execFileSync } from "node:child_process"
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
 import { expect, test } from "@playwright/test"
+import { downloads } from "../../fixtures/restored.ts"
 import { TestService } from "../../fixtures/service.ts"
-
-/** Hands out the file itself under a made-up URL. */
-function collector() {
-  const files = new Map<string, Blob>()
-  const publish = async (file: Blob) => {
-    const url = `test:${files.size}`
-    files.set(url, file)
-    return url
-  }
-  return { files, publish }
-}
-
-function sqlite3(file: Uint8Array, sql: string): string {
-  const folder = mkdtempSync(join(tmpdir(), "agentdb-dump-"))
-  try {
-    writeFileSync(join(folder, "dump.sqlite"), file)
-    return execFileSync("sqlite3", [join(folder, "dump.sqlite"), sql], { encoding: "utf8" }).trim()
-  } finally {
-    rmSync(folder, { recursive: true })
-  }
-}
-
-function hasSqlite3(): boolean {
-  try {
-    execFileSync("sqlite3", ["--version"], { stdio: "ignore" })
-    return true
-  } catch {
-    return false
-  }
-}
+import { askBytes, hasSqlite3, noSqlite3 } from "../../fixtures/sqlite3-cli.ts"
 
 test("a dump is a plain SQLite file at its tip, with the user's objects only; writers go on meanwhile", async () => {
-  test.skip(!hasSqlite3(), "the sqlite3 command line is not installed")
+  test.skip(!hasSqlite3, noSqlite3)
   await using at = await TestService.start()
   const peer = await at.connect()
   await peer.exec("CREATE TABLE t(id INTEGER PRIMARY KEY, at_tip INTEGER, filler)")
@@ -49,7 +17,7 @@ test("a dump is a plain SQLite file at its tip, with the user's objects only; wr
     }
   })()
   while (tip < 500n) await new Promise((resolve) => setTimeout(resolve, 5))
-  const { files, publish } = collector()
+  const { files, publish } = downloads()
   const started = tip
   const dump = await at.management.dump(at.databaseId, publish)
   const ended = tip
@@ -58,16 +26,16 @@ test("a dump is a plain SQLite file at its tip, with the user's objects only; wr
   expect(ended).toBeGreaterThan(started)
   const file = new Uint8Array(await (files.get(dump.downloadUrl) as Blob).arrayBuffer())
   expect([file[18], file[19]]).toEqual([1, 1])
-  expect(sqlite3(file, "PRAGMA integrity_check")).toBe("ok")
-  expect(sqlite3(file, "PRAGMA journal_mode")).toBe("delete")
-  expect(sqlite3(file, "SELECT group_concat(name) FROM sqlite_schema")).toBe("t")
+  expect(askBytes(file, "PRAGMA integrity_check")).toBe("ok")
+  expect(askBytes(file, "PRAGMA journal_mode")).toBe("delete")
+  expect(askBytes(file, "SELECT group_concat(name) FROM sqlite_schema")).toBe("t")
   // Every row up to the tip, and none after it.
-  expect(sqlite3(file, "SELECT count(*) || ' ' || max(at_tip) FROM t")).toBe(`${dump.tip - 1} ${dump.tip}`)
+  expect(askBytes(file, "SELECT count(*) || ' ' || max(at_tip) FROM t")).toBe(`${dump.tip - 1} ${dump.tip}`)
 })
 
 test("the URL's file is erased at its time, and what an earlier run left is swept at start", async () => {
   await using at = await TestService.start({ dumpUrlSeconds: 1 })
-  const { publish } = collector()
+  const { publish } = downloads()
   const { expiresAt } = await at.management.dump(at.databaseId, publish)
   expect(expiresAt - Date.now() / 1000).toBeLessThanOrEqual(1)
   expect((await at.storage.dumps()).length).toBe(1)
@@ -97,7 +65,7 @@ test("several dumps at once, and one of a database that is deleted meanwhile is 
   await peer.exec(
     "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM c LIMIT 3000) INSERT INTO t SELECT randomblob(4000) FROM c",
   )
-  const { files, publish } = collector()
+  const { files, publish } = downloads()
   const dumps = await Promise.all([1, 2, 3].map(() => at.management.dump(at.databaseId, publish)))
   expect(new Set(dumps.map((dump) => dump.downloadUrl)).size).toBe(3)
   const sizes = [...files.values()].map((file) => file.size)
