@@ -11,6 +11,11 @@ export interface Bytes {
 /** A value with its storage class: INTEGER is a bigint and REAL a number. */
 export type Cell = null | bigint | number | Bytes
 
+export const isBytes = (cell: Cell): cell is Bytes => typeof cell === "object" && cell !== null
+
+/** Whether a value did not come with its row, so that it has to be read in slices. */
+export const isLarge = (cell: Cell): cell is Bytes => isBytes(cell) && !cell.bytes
+
 function cellsOf(column: BatchColumn, rows: number): Cell[] {
   const ints = column.ints()
   const doubles = column.doubles()
@@ -63,5 +68,4 @@ function decode(bytes: Uint8Array): string | undefined {
 }
 
 /** What a cell takes in a frame, about. */
-export const cellBytes = (cell: Cell): number =>
-  cell === null || typeof cell !== "object" ? 12 : (cell.bytes?.length ?? 0) + 12
+export const cellBytes = (cell: Cell): number => 12 + (isBytes(cell) ? (cell.bytes?.length ?? 0) : 0)

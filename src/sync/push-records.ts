@@ -1,5 +1,6 @@
-import { type DBSchema, type IDBPDatabase, openDB } from "idb"
-import { AgentDBError, type EarlierPush } from "../client/index.ts"
+import type { DBSchema } from "idb"
+import type { EarlierPush } from "../client/index.ts"
+import { remembered } from "./remembered.ts"
 
 /** Where a push goes: one database, one sink, one target. */
 export interface Place {
@@ -39,31 +40,13 @@ interface Schema extends DBSchema {
   pushes: { key: number; value: Draft & { id?: number }; indexes: { place: [string, string, string] } }
 }
 
-const databaseName = "agentdb-web-pushes"
 const recordsPerPlace = 20
 const recordsInAll = 1_000
 
-let opening: Promise<IDBPDatabase<Schema>> | undefined
-
-/** @throws AgentDBError `failed_precondition` where there is no IndexedDB. */
-function records(): Promise<IDBPDatabase<Schema>> {
-  opening ??= openDB<Schema>(databaseName, 1, {
-    upgrade(db) {
-      db.createObjectStore("pushes", { keyPath: "id", autoIncrement: true }).createIndex("place", [
-        "databaseId",
-        "sink",
-        "target",
-      ])
-    },
-    terminated: () => {
-      opening = undefined
-    },
-  }).catch((error: unknown) => {
-    opening = undefined
-    throw new AgentDBError("failed_precondition", `pushes are remembered in IndexedDB, which can't be opened: ${error}`)
-  })
-  return opening
-}
+const records = remembered<Schema>("agentdb-web-pushes", (db) => {
+  const store = db.createObjectStore("pushes", { keyPath: "id", autoIncrement: true })
+  store.createIndex("place", ["databaseId", "sink", "target"])
+})
 
 const keyOf = ({ databaseId, sink, target }: Place): [string, string, string] => [databaseId, sink, target]
 

@@ -1,6 +1,6 @@
 import { AgentDBError, type CallOptions, type Executor } from "../client/index.ts"
 import type { KeyTerm, Table } from "./catalog.ts"
-import { type Bound, bind, type Cell, columnsOf } from "./cells.ts"
+import { type Bound, bind, type Cell, columnsOf, isBytes, isLarge } from "./cells.ts"
 import { quoteName } from "./quote.ts"
 
 const MiB = 1024 * 1024
@@ -18,6 +18,10 @@ export interface ScannedRow {
   readonly cells: readonly Cell[]
   readonly at: Place
 }
+
+/** What is written of a row, in the order of `writtenColumns`. */
+export const valuesOf = ({ rowid, cells }: ScannedRow): readonly Cell[] =>
+  rowid === undefined ? cells : [rowid, ...cells]
 
 /** Where a row is, as a condition. */
 export type Place = { readonly where: string; readonly params: readonly Bound["param"][] }
@@ -48,7 +52,7 @@ export async function* scanTable(
       for (let row = 0; row < batch.rows; row++) {
         const scanned = assemble(table, layout, columns, row, position++, encoding)
         rows.push(scanned)
-        for (const cell of scanned.cells) bytes += typeof cell === "object" && cell ? cell.length + 8 : 8
+        for (const cell of scanned.cells) bytes += isBytes(cell) ? cell.length + 8 : 8
         if (resumes) after = keyOf(table, scanned)
       }
       if (rows.length > 0) yield rows
@@ -68,7 +72,7 @@ export async function* slices(
   o: CallOptions = {},
 ): AsyncGenerator<Uint8Array<ArrayBuffer>, void> {
   const cell = row.cells[column]
-  if (cell === null || typeof cell !== "object") throw new Error("only TEXT and BLOB have slices")
+  if (cell === undefined || !isBytes(cell)) throw new Error("only TEXT and BLOB have slices")
   const sql = `SELECT substr(CAST(${quoteName(table.columns[column] as string)} AS BLOB), ?, ?) FROM ${quoteName(table.name)} ${row.at.where}`
   for (let at = 0; at < cell.length; at += sliceBytes) {
     const length = Math.min(sliceBytes, cell.length - at)
@@ -176,7 +180,7 @@ function placeOf(table: Table, rowid: bigint | undefined, cells: readonly Cell[]
   if (table.key.length === 0) return { where: "NOT INDEXED LIMIT 1 OFFSET ?", params: [position] }
   const terms = table.key.map(({ name, collation }) => {
     const cell = rowid ?? (cells[table.columns.indexOf(name)] as Cell)
-    if (typeof cell === "object" && cell && !cell.bytes) {
+    if (isLarge(cell)) {
       throw new AgentDBError(
         "failed_precondition",
         `${quoteName(table.name)} has a key of ${cell.length} bytes: too large to be read`,

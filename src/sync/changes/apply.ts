@@ -6,12 +6,12 @@ import {
   type Transaction,
 } from "../../client/index.ts"
 import { readCatalog, type Table } from "../catalog.ts"
-import { type Bound, bind, type Cell, cellBytes } from "../cells.ts"
+import { type Bound, bind, type Cell, cellBytes, isBytes, isLarge } from "../cells.ts"
 import { quoteName, quoteNames } from "../quote.ts"
 import { writtenColumns } from "../replay/fill.ts"
-import type { ScannedRow } from "../scan.ts"
+import { type ScannedRow, valuesOf } from "../scan.ts"
 import { type Changes, schemaOf } from "./collect.ts"
-import { isBytes, sameCell } from "./compare.ts"
+import { sameCell } from "./compare.ts"
 import type { Change } from "./diff.ts"
 import { type Conflict, PushConflict } from "./push-conflict.ts"
 
@@ -119,37 +119,37 @@ function statementOf({ table, kind, before, after }: Change): Statement {
     const { sql, param } = bind(cell)
     return [{ sql: `${quoteName(column)} = ${sql}`, param }]
   })
-  const where = conditions(table, before)
-  const sql = `UPDATE ${name} SET ${sets.map(({ sql }) => sql).join(", ")} WHERE `
-  return {
-    sql: sql + where.map(({ sql }) => sql).join(" AND "),
-    params: [...sets, ...where].flatMap(({ param }) => param),
-  }
+  const update = `UPDATE ${name} SET ${sets.map(({ sql }) => sql).join(", ")} WHERE `
+  return statement(
+    update,
+    conditions(table, before),
+    sets.map(({ param }) => param),
+  )
 }
 
-function statement(sql: string, where: readonly Condition[]): Statement {
-  return { sql: sql + where.map(({ sql }) => sql).join(" AND "), params: where.flatMap(({ param }) => param) }
+/** @param params of what comes before the conditions */
+function statement(sql: string, where: readonly Condition[], params: readonly Bound["param"][] = []): Statement {
+  const conditions = where.map(({ sql }) => sql).join(" AND ")
+  return { sql: sql + conditions, params: [...params, ...where.flatMap(({ param }) => param)] }
 }
 
 interface Condition {
   readonly sql: string
-  readonly param: Bound["param"] | Bound["param"][]
+  readonly param: Bound["param"][]
 }
 
 /** The row of this key, if every value is the same to the byte; one that is too large is known by its length. */
-function conditions(table: Table, row: ScannedRow): { sql: string; param: Bound["param"][] }[] {
+function conditions(table: Table, row: ScannedRow): Condition[] {
   const key = { sql: row.at.where.replace(/^WHERE /, ""), param: [...row.at.params] }
   const cells = table.columns.map((column, index) => {
     const cell = row.cells[index] as Cell
     const name = quoteName(column)
-    if (isBytes(cell) && !cell.bytes) return { sql: `octet_length(${name}) = ?`, param: [cell.length] }
+    if (isLarge(cell)) return { sql: `octet_length(${name}) = ?`, param: [cell.length] }
     const { sql, param } = bind(cell)
     return { sql: `${name} IS ${sql} COLLATE BINARY`, param: [param] }
   })
   return [key, ...cells]
 }
-
-const valuesOf = ({ rowid, cells }: ScannedRow): readonly Cell[] => (rowid === undefined ? cells : [rowid, ...cells])
 
 /** Whether the target has the outcome already. */
 async function isThere(tx: Transaction, { table, before, after }: Change, o: CallOptions): Promise<boolean> {

@@ -1,9 +1,8 @@
 import type { CallOptions, Executor } from "../../client/index.ts"
 import { type Catalog, readCatalog, type Table } from "../catalog.ts"
-import { type Cell, cellBytes } from "../cells.ts"
+import { type Cell, cellBytes, isBytes } from "../cells.ts"
 import { quoteName } from "../quote.ts"
 import type { ScannedRow } from "../scan.ts"
-import { isBytes } from "./compare.ts"
 import { type Change, diffTable } from "./diff.ts"
 import { SnapshotNeeded } from "./snapshot-needed.ts"
 

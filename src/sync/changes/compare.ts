@@ -1,5 +1,5 @@
 import type { KeyTerm, Table } from "../catalog.ts"
-import type { Bytes, Cell } from "../cells.ts"
+import { type Bytes, type Cell, isBytes } from "../cells.ts"
 import type { ScannedRow } from "../scan.ts"
 
 /** The values of a row's key, in the order of the terms. */
@@ -22,8 +22,6 @@ export function sameCell(a: Cell, b: Cell): boolean | undefined {
   if (a.text !== b.text || a.length !== b.length) return false
   return a.bytes && b.bytes ? compareBytes(a.bytes, b.bytes) === 0 : undefined
 }
-
-export const isBytes = (cell: Cell): cell is Bytes => typeof cell === "object" && cell !== null
 
 /** NULL, then numbers by value, then TEXT by its collation, then BLOB. */
 function compareCells(a: Cell, b: Cell, collation: string | undefined): number {

@@ -1,9 +1,9 @@
 import type { CallOptions, Executor } from "../../client/index.ts"
 import type { Table } from "../catalog.ts"
-import type { Cell } from "../cells.ts"
+import { type Cell, isLarge } from "../cells.ts"
 import { quoteName } from "../quote.ts"
 import { type ScannedRow, scanTable, slices } from "../scan.ts"
-import { compareKeys, isBytes, keyCells, sameCell } from "./compare.ts"
+import { compareKeys, keyCells, sameCell } from "./compare.ts"
 import { SnapshotNeeded } from "./snapshot-needed.ts"
 
 /** What became of one row: `before` and `after` are undefined where there was or is none. */
@@ -56,7 +56,7 @@ async function* orderedRows(
   for await (const rows of batches) {
     for (const row of rows) {
       const key = keyCells(table, row)
-      if (key.some((cell) => isBytes(cell) && !cell.bytes)) throw tooLarge(table)
+      if (key.some(isLarge)) throw tooLarge(table)
       if (last && compareKeys(table.key, last, key) >= 0) {
         throw new SnapshotNeeded(`the order of ${quoteName(table.name)} is not known`)
       }
@@ -77,7 +77,7 @@ async function differs(
     const is = after.cells[column] as Cell
     const same = sameCell(was, is)
     if (same === false) {
-      if (isBytes(is) && !is.bytes) throw tooLarge(table)
+      if (isLarge(is)) throw tooLarge(table)
       changed = true
     } else if (same === undefined) {
       const pieces = slices(base, table, column, before, o)
@@ -93,7 +93,7 @@ async function differs(
 const bytes = (slice: Uint8Array<ArrayBuffer>) => ({ text: false, length: slice.length, bytes: slice })
 
 function checked(table: Table, row: ScannedRow): ScannedRow {
-  if (row.cells.some((cell) => isBytes(cell) && !cell.bytes)) throw tooLarge(table)
+  if (row.cells.some(isLarge)) throw tooLarge(table)
   return row
 }
 

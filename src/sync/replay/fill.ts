@@ -1,8 +1,8 @@
 import type { CallOptions, Executor, Statement } from "../../client/index.ts"
 import type { Table } from "../catalog.ts"
-import { bind, type Cell, cellBytes } from "../cells.ts"
+import { bind, type Cell, cellBytes, isLarge } from "../cells.ts"
 import { quoteName, quoteNames } from "../quote.ts"
-import { type ScannedRow, scanTable, slices } from "../scan.ts"
+import { type ScannedRow, scanTable, slices, valuesOf } from "../scan.ts"
 import type { Target } from "./target.ts"
 
 /** Bounds of a batch and of a statement, far below what a frame and a statement may have. */
@@ -57,10 +57,6 @@ export async function fill(
   await flush()
 }
 
-const isLarge = (cell: Cell) => typeof cell === "object" && cell !== null && !cell.bytes
-
-const valuesOf = ({ rowid, cells }: ScannedRow): readonly Cell[] => (rowid === undefined ? cells : [rowid, ...cells])
-
 function insertAll(insert: string, rows: readonly ScannedRow[]): Statement[] {
   const width = valuesOf(rows[0] as ScannedRow).length
   const step = Math.max(1, Math.min(statementRows, Math.floor(statementParams / width)))
@@ -86,7 +82,7 @@ async function insertLarge(insert: string, table: Table, row: ScannedRow, o: Fil
   }
   if (row.rowid !== undefined) add(row.rowid)
   for (const [column, cell] of row.cells.entries()) {
-    if (!isLarge(cell) || typeof cell !== "object" || cell === null) {
+    if (!isLarge(cell)) {
       add(cell)
       continue
     }

@@ -1,3 +1,4 @@
+import { bytesToHex } from "@noble/hashes/utils.js"
 import { AgentDBError, type SinkOptions } from "../../client/index.ts"
 import { delayBefore, pause, type Retry } from "../retry.ts"
 import type { DatabaseService } from "./replay.ts"
@@ -33,9 +34,7 @@ export class Orphan {
   }
 
   static async plan(place: Place, { remember }: Pick<SinkOptions, "remember">): Promise<Orphan> {
-    const requestId = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
-      byte.toString(16).padStart(2, "0"),
-    ).join("")
+    const requestId = bytesToHex(crypto.getRandomValues(new Uint8Array(16)))
     const orphan = new Orphan(place, { requestId }, remember)
     await remember(JSON.stringify({ requestId }))
     return orphan
