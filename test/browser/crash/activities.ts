@@ -18,6 +18,7 @@ export const moments = [
   "interactive transaction",
   "checkpoint",
   "dump",
+  "restore",
   "create",
   "delete",
 ] as const
@@ -33,7 +34,7 @@ export interface Activity {
   readonly moment: Moment
   readonly databaseId: string
   readonly lanes: readonly Lane[]
-  /** Databases for a dump or for deletions. */
+  /** Databases for dumps, one to restore copies of, or some for deletions. */
   readonly ids: readonly string[]
 }
 
@@ -62,6 +63,10 @@ export async function start(page: Page, activity: Activity): Promise<void> {
     const db: Connection = await agentdb.connect(databaseId)
     window.stopped = false
 
+    const copyOf = async (id: string) => {
+      const { downloadUrl } = await agentdb.dumpDatabase(id)
+      return (await fetch(downloadUrl)).blob()
+    }
     const insertCommit = "INSERT INTO commits(lane, n, parts) VALUES (?, ?, ?)"
     const insertPart = "INSERT INTO parts VALUES (?, ?, randomblob(?))"
     const write = async (lane: string, n: number): Promise<{ tip: number }> => {
@@ -87,11 +92,18 @@ export async function start(page: Page, activity: Activity): Promise<void> {
       return transaction.commit()
     }
     const left = [...ids]
+    const file = moment === "restore" ? await copyOf(left[0] ?? "") : new Blob()
     const pieces: Record<string, () => Promise<boolean>> = {
       async dump() {
         await window.report("begin", {})
         await agentdb.dumpDatabase(left[0] ?? "")
         await window.report("end", {})
+        return true
+      },
+      async restore() {
+        await window.report("begin", {})
+        const { databaseId } = await agentdb.restoreDatabase(file, { region: "copy" })
+        await window.report("end", { id: databaseId })
         return true
       },
       async create() {

@@ -60,7 +60,7 @@ for (const [index, death] of deaths.entries()) {
       const extras =
         moment === "delete"
           ? await createExtras(leader, 16, 100_000, true)
-          : moment === "dump"
+          : moment === "dump" || moment === "restore"
             ? await createExtras(leader, 1, 12_000_000, false)
             : []
       const { databaseId } = ledger
@@ -89,7 +89,7 @@ for (const [index, death] of deaths.entries()) {
       const found = await openAll(survivor)
       const stood = await ledger.check(survivor, found, what)
       const listed = found.databases.map(({ id }) => id)
-      await checkExtras(found, round, { moment, extras, own: databaseId }, what)
+      await checkExtras(survivor, found, round, { moment, extras, own: databaseId }, what)
       await expectNothingLeftBehind(survivor, listed, what)
       if (moment === "dump") await checkDumps(survivor, round, what)
       await removeExtras(survivor, databaseId, what)

@@ -113,12 +113,13 @@ const torn = `
   UNION ALL SELECT lane, n FROM a WHERE (lane, n) NOT IN (SELECT lane, n FROM commits)`
 
 /** The databases beside it after a round: `extras` were there before. */
-export function checkExtras(
+export async function checkExtras(
+  page: Page,
   found: Found,
   round: Round,
   { moment, extras, own }: { moment: Moment; extras: readonly string[]; own: string },
   what: string,
-): void {
+): Promise<void> {
   const listed = found.databases.filter(({ id }) => id !== own)
   const isListed = (id: string) => listed.some((each) => each.id === id)
   const ids = (reports: readonly Report[]) => reports.flatMap(({ id }) => (id === undefined ? [] : [String(id)]))
@@ -133,10 +134,15 @@ export function checkExtras(
   ).toEqual([])
   for (const { id, tip, integrity } of listed) {
     expect(integrity, what).toEqual([["ok"]])
-    expect(tip, `the tip of ${id}, ${what}`).toBe(extras.includes(id) ? 2 : 0)
+    expect(tip, `the tip of ${id}, ${what}`).toBe(extras.includes(id) ? 2 : moment === "restore" ? 1 : 0)
+    if (tip === 0) continue
+    const content = await rowsOf(page, id, "SELECT count(*), sum(length(x)) > 0 FROM t")
+    expect(content, `the content of ${id}, ${what}`).toEqual([[1, 1]])
   }
   const unknown = listed.filter(({ id }) => !extras.includes(id) && !created.includes(id))
-  expect(unknown.length, `nobody asked for, ${what}`).toBeLessThanOrEqual(moment === "create" ? round.unanswered : 0)
+  expect(unknown.length, `nobody asked for, ${what}`).toBeLessThanOrEqual(
+    moment === "create" || moment === "restore" ? round.unanswered : 0,
+  )
 }
 
 /** Erases all but one. */

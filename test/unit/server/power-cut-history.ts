@@ -1,12 +1,12 @@
 import { expect } from "@playwright/test"
 import { macrotask } from "../../../src/link/macrotask.ts"
 import { createLinkPair } from "../../../src/link/memory-link.ts"
-import type { Management } from "../../../src/server/management.ts"
+import type { Created, Management } from "../../../src/server/management.ts"
 import { Service } from "../../../src/server/service.ts"
 import type { Engine } from "../../../src/sqlite/engine.ts"
 import type { OpfsStorage } from "../../../src/storage/opfs.ts"
 import { mintToken } from "../../../src/wire/jwt.ts"
-import { one } from "../../fixtures/engine.ts"
+import { one, query } from "../../fixtures/engine.ts"
 import { PowerCutDisk } from "../../fixtures/power-cut-disk.ts"
 import type { Random } from "../../fixtures/random.ts"
 import { type Answer, WirePeer } from "../../fixtures/wire-peer.ts"
@@ -34,12 +34,23 @@ interface Known {
   /** Unix seconds; 0 is never. */
   readonly expiresAt: number
   readonly requestId: string | undefined
-  /** By tip: the number that the commit wrote. Acknowledged or seen, so it has to stay. */
+  /** Commits that its file had, of a restored one. They count as one. */
+  readonly restored: number
+  /** By tip: the number that the commit wrote. Acknowledged or seen, so it has to stay. Those of a file end at 1. */
   readonly commits: Map<number, number>
   /** The newest tip that was told. */
   tip: number
   /** A deletion was asked for and not answered. */
   mayBeGone: boolean
+}
+
+/** A creation or a restore that was asked for. */
+interface Attempt {
+  readonly requestId?: string | undefined
+  /** Told apart by their regions. */
+  readonly region?: string
+  /** What a file has: the numbers that its commits wrote, in order. */
+  readonly numbers?: readonly number[]
 }
 
 /** A service with several databases, through several ends of its process. */
@@ -53,13 +64,13 @@ export class History {
   #service: Service | undefined
   readonly #known = new Map<string, Known>()
   readonly #deleted = new Set<string>()
-  /** Creations that were never answered. */
-  #unanswered: { requestId: string | undefined }[] = []
+  /** Creations and restores that were never answered. */
+  #unanswered: Attempt[] = []
   #next = 1
   /** What is under way, for whoever asks why nothing goes on. */
   readonly #doing = new Set<string>()
   /** Dumps that were handed out. */
-  #copies: { file: Blob; tip: number }[] = []
+  #copies: { file: Blob; commits: number }[] = []
 
   constructor(engine: Engine, random: Random) {
     this.#engine = engine
@@ -152,26 +163,43 @@ export class History {
     if (choice === 3) return this.#delete(known)
     if (choice < 6) return this.#dump(known)
     // Past the rest of an idle database, past its closing, or past some expiries.
+    if (choice === 8) return this.#restore()
     if (choice < 8) return this.#clock.advance(this.#random.pick([300, 6_000, 6_000, 200_000]))
     return this.#write(known)
   }
 
   async #create(): Promise<void> {
     const requestId = this.#random.chance(0.5) ? `key-${this.#next++}` : undefined
-    const attempt = { requestId }
-    this.#unanswered.push(attempt)
     const ttlSeconds = this.#random.pick([0, 0, 100, 500])
-    const { databaseId, expiresAt } = await this.#management.create({ requestId, ttlSeconds })
-    this.#unanswered.splice(this.#unanswered.indexOf(attempt), 1)
-    expect(this.#deleted.has(databaseId) || this.#known.has(databaseId)).toBe(false)
-    this.#learn(databaseId, expiresAt, requestId)
+    await this.#attempt({ requestId }, () => this.#management.create({ requestId, ttlSeconds }))
     this.#count("created")
   }
 
-  #learn(id: string, expiresAt: number, requestId: string | undefined): Known {
-    const known: Known = { id, expiresAt, requestId, commits: new Map(), tip: 0, mayBeGone: false }
-    this.#known.set(id, known)
-    return known
+  /** A copy that was handed out, as a new database. */
+  async #restore(): Promise<void> {
+    if (this.#copies.length === 0) return
+    const { file } = this.#random.pick(this.#copies)
+    const copy = await openDump(this.#engine, file)
+    const reader = copy.takeReader()
+    const numbers = query(reader, "SELECT n FROM commits ORDER BY id").map(([n]) => Number(n))
+    copy.abandon()
+    const region = `copy ${this.#next++}`
+    await this.#attempt({ region, numbers }, () => this.#management.restore({ file }, { region }))
+    this.#count("restored")
+  }
+
+  async #attempt(attempt: Attempt, make: () => Promise<Created>): Promise<void> {
+    this.#unanswered.push(attempt)
+    const { databaseId, expiresAt } = await make()
+    this.#unanswered.splice(this.#unanswered.indexOf(attempt), 1)
+    expect(this.#deleted.has(databaseId) || this.#known.has(databaseId)).toBe(false)
+    this.#learn(databaseId, expiresAt, attempt)
+  }
+
+  #learn(id: string, expiresAt: number, { requestId, numbers }: Attempt): void {
+    const restored = numbers?.length ?? 0
+    const commits = new Map(numbers?.map((n, index) => [index + 2 - restored, n]))
+    this.#known.set(id, { id, expiresAt, requestId, restored, commits, tip: numbers ? 1 : 0, mayBeGone: false })
   }
 
   async #createAgain({ id, requestId }: Known): Promise<void> {
@@ -187,7 +215,7 @@ export class History {
     this.#count("deleted")
   }
 
-  async #dump({ id }: Known): Promise<void> {
+  async #dump({ id, restored }: Known): Promise<void> {
     let file = new Blob()
     const dumping = this.#management.dump(id, async (blob) => {
       file = blob
@@ -199,15 +227,15 @@ export class History {
       throw error
     })
     if (tip === undefined) return
-    if (tip > 0) this.#copies.push({ file, tip })
+    if (tip > 0) this.#copies.push({ file, commits: tip - 1 + restored })
     this.#count("dumped")
   }
 
   async #verifyCopies(): Promise<void> {
-    for (const { file, tip } of this.#copies.splice(0)) {
+    for (const { file, commits } of this.#copies.splice(0)) {
       const copy = await openDump(this.#engine, file)
       expect(one(copy.writer, "PRAGMA integrity_check")).toBe("ok")
-      expect(Number(one(copy.writer, "SELECT count(*) FROM commits"))).toBe(tip - 1)
+      expect(Number(one(copy.writer, "SELECT count(*) FROM commits"))).toBe(commits)
       copy.abandon()
     }
   }
@@ -277,8 +305,11 @@ export class History {
       this.#deleted.add(known.id)
     }
     for (const id of unknown) {
-      this.#count("unanswered creations that stood")
-      this.#learn(id, (await this.#management.get(id)).expiresAt, undefined)
+      const { expiresAt, region } = await this.#management.get(id)
+      const attempt = this.#unanswered.find((each) => each.region === region)
+      this.#count(attempt ? "unanswered restores that stood" : "unanswered creations that stood")
+      // Of a creation it may be any of several.
+      this.#learn(id, expiresAt, attempt ?? {})
     }
     for (const known of this.#known.values()) {
       if (known.mayBeGone) this.#count("unanswered deletions that had not happened")
@@ -305,8 +336,8 @@ export class History {
     if (!isSetUp) expect(tip).toBe(0)
     else {
       const rows = await rowsOf("SELECT id, n FROM commits ORDER BY id")
-      expect(tip, `the tip of ${known.id}`).toBe(1 + rows.length)
-      const stored = new Map(rows.map(([id, n]) => [Number(id) + 1, Number(n)]))
+      expect(tip, `the tip of ${known.id}`).toBe(1 + rows.length - known.restored)
+      const stored = new Map(rows.map(([id, n]) => [Number(id) + 1 - known.restored, Number(n)]))
       for (const [at, n] of known.commits) expect(stored.get(at), `commit ${at} of ${known.id}`).toBe(n)
       expect(new Set(stored.values()).size, "each commit once").toBe(stored.size)
       const torn = `SELECT n FROM commits c WHERE parts <> (SELECT count(*) FROM parts p WHERE p.n = c.n)
@@ -320,15 +351,19 @@ export class History {
 
   /** A creation that was not answered is asked for again with its key: there is one database of it, whichever it is. */
   async #verifyKeys(): Promise<void> {
-    for (const { requestId } of this.#unanswered) {
+    for (const attempt of this.#unanswered) {
+      const { requestId } = attempt
       if (requestId === undefined) continue
       const before = await this.#list()
       const { databaseId, expiresAt } = await this.#management.create({ requestId })
       const after = await this.#list()
-      expect(after.length).toBe(before.length + (before.includes(databaseId) ? 0 : 1))
-      if (before.includes(databaseId)) this.#count("keys that found their database")
       this.#known.delete(databaseId)
-      this.#learn(databaseId, expiresAt, requestId)
+      this.#learn(databaseId, expiresAt, attempt)
+      const isNew = !before.includes(databaseId)
+      if (!isNew) this.#count("keys that found their database")
+      // A key stands for its database even after that has expired.
+      if (isNew && this.#hasExpired({ expiresAt })) expect(after).toEqual(before)
+      else expect(after.length).toBe(before.length + (isNew ? 1 : 0))
     }
   }
 
@@ -365,7 +400,7 @@ export class History {
     return databases.map(({ databaseId }) => databaseId)
   }
 
-  #hasExpired({ expiresAt }: Known): boolean {
+  #hasExpired({ expiresAt }: Pick<Known, "expiresAt">): boolean {
     return expiresAt > 0 && expiresAt <= Math.floor(this.#clock.now() / 1000)
   }
 

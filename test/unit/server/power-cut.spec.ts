@@ -9,7 +9,7 @@ const cuts = Number(process.env["AGENTDB_POWER_CUTS"] ?? 15)
 const firstSeed = Number(process.env["AGENTDB_SEED"] ?? Date.now() % 1_000_000)
 const storiesPerEngine = 20
 
-test(`after each of ${cuts} power cuts of a whole service: commits, tips, creations and deletions that were acknowledged hold, and nothing is left behind`, async () => {
+test(`after each of ${cuts} power cuts of a whole service: commits, tips, creations, restores and deletions that were acknowledged hold, and nothing is left behind`, async () => {
   test.setTimeout(60_000 + cuts * 2_000)
   const totals: Counts = {}
   let engine: Engine | undefined
