@@ -19,6 +19,8 @@ export class SocketLink extends BaseLink {
       if (event.data instanceof ArrayBuffer) this.inbox.accept({ frame: new Uint8Array(event.data) })
       else this.lost(CloseCode.notBinary, "frames are binary")
     }
+    // A close follows. In Node, where a class may be an EventEmitter, an error that nobody hears ends the process.
+    socket.onerror = () => {}
     socket.onclose = (event) => this.inbox.accept({ close: { code: event.code, reason: event.reason } })
   }
 

@@ -1,25 +1,57 @@
-import type { Page } from "@playwright/test"
+import type { BrowserContext, Page } from "@playwright/test"
+import { route } from "../../src/testing/playwright/route.ts"
 import { leaving } from "../client-suite/cases/leaving.ts"
 import { stopping } from "../client-suite/cases/stopping.ts"
+import type { Case, Group } from "../client-suite/context.ts"
 import { suite } from "../client-suite/suite.ts"
+import { suiteTests } from "../client-suite/suite-tests.ts"
 import { test } from "../fixtures/browser.ts"
 import { engine } from "../fixtures/engine-name.ts"
+import { nodeServices } from "../fixtures/node-server.ts"
 import { Profile } from "../fixtures/profile.ts"
+import { SuiteServices } from "../fixtures/suite-services.ts"
+import { nodeWorker } from "../tools/node-worker.mjs"
 
-/** Cancels travel by shared memory where a page is isolated; for everything else one origin is as good as another. */
-const groupsOn = {
-  plain: suite,
-  isolated: [leaving, stopping],
+interface PageTransport {
+  readonly name: string
+  readonly origin?: "plain" | "isolated"
+  readonly groups?: readonly Group[]
+  readonly way: "port" | "stand-in" | ((context: BrowserContext) => SuiteServices)
 }
 
-for (const origin of ["plain", "isolated"] as const) {
-  test.describe(`agentdb.connect on a ${origin} origin`, () => {
+const transports: readonly PageTransport[] = [
+  { name: "a MessagePort in Chromium", way: "port" },
+  // Cancels travel by shared memory there; for everything else one origin is as good as another.
+  { name: "a MessagePort in an isolated page", origin: "isolated", way: "port", groups: [leaving, stopping] },
+  { name: "the WebSocket stand-in in Chromium", way: "stand-in" },
+  { name: "a WebSocket from Chromium to the Node server", way: nodeServices },
+  { name: "Playwright routing", way: routedServices },
+]
+
+/** Each at an address of its own. */
+function routedServices(context: BrowserContext): SuiteServices {
+  let count = 0
+  return new SuiteServices(async (limits) => {
+    const url = `wss://agents-${++count}.example.test/db`
+    return route(context, { url, limits }, await nodeWorker())
+  })
+}
+
+const cannot = ({ name }: Case) =>
+  engine === "webkitgtk" && (name.startsWith("C47") || name.startsWith("the stack of"))
+    ? "JavaScriptCore leaves the frames of tail calls out of stacks"
+    : undefined
+
+for (const { name, origin = "plain", groups = suite, way } of transports) {
+  test.describe(() => {
     let profile: Profile
     let page: Page
+    let services: SuiteServices | undefined
 
-    // One page for all: a case has a service of its own in it.
+    // One page for all: a case has a database of its own in it.
     test.beforeAll(async ({ site }) => {
       profile = await Profile.create()
+      services = typeof way === "function" ? way(profile.context) : undefined
       page = await profile.context.newPage()
       await page.goto(`${site[origin]}/client-suite.html${engine === "webkitgtk" ? "?storage=memory" : ""}`)
       await page.waitForFunction(() => window.runClientCase !== undefined)
@@ -27,19 +59,20 @@ for (const origin of ["plain", "isolated"] as const) {
 
     test.afterAll(async () => {
       await profile.remove()
+      await services?.close()
     })
 
-    for (const { name: group, cases } of groupsOn[origin]) {
-      for (const { name } of cases) {
-        test(`${group}: ${name}`, async () => {
-          const needsTailCalls = name.startsWith("C47") || name.startsWith("the stack of")
-          test.skip(
-            engine === "webkitgtk" && needsTailCalls,
-            "JavaScriptCore leaves the frames of tail calls out of stacks",
-          )
-          await page.evaluate(([group, name]) => window.runClientCase(group, name), [group, name] as const)
-        })
-      }
-    }
+    suiteTests(test, {
+      name,
+      groups,
+      cannot,
+      async run(group, { name, limits = {} }) {
+        const served = await services?.database(limits)
+        const { wsUrl, databaseId } = served ?? {}
+        const at = wsUrl && databaseId ? { wsUrl, databaseId } : way === "stand-in" ? way : "port"
+        await page.evaluate(([group, name, at]) => window.runClientCase(group, name, at), [group, name, at] as const)
+        await served?.close()
+      },
+    })
   })
 }

@@ -15,6 +15,16 @@ export interface RunningService {
   close(): Promise<void>
 }
 
+/** A service that is reached by links, which a connection makes as it needs them. */
+export function overLinks(databaseId: string, openLink: () => Link, close: () => Promise<void>): RunningService {
+  return {
+    databaseId,
+    openLink: async () => openLink(),
+    connect: (tap, o) => connect({ token, ...o, databaseId, link: () => tap(openLink()) }),
+    close,
+  }
+}
+
 export interface Case {
   readonly name: string
   readonly limits?: Partial<Limits>

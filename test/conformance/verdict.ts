@@ -1,6 +1,5 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs"
-import { join } from "node:path"
 import { formatReport, type RuleResult } from "agentdb-web/conformance"
+import { keep, type Row } from "./results.ts"
 
 export const isWhole = process.env["AGENTDB_CONFORMANCE"] === "all"
 
@@ -10,15 +9,20 @@ export const title = (transport: string) =>
 
 /** Keeps the results for the table of `npm run conformance`. @throws Error with a report if a rule failed */
 export function verdict(transport: string, results: readonly RuleResult[]): void {
-  const folder = process.env["AGENTDB_CONFORMANCE_FOLDER"]
-  if (folder) keep(join(folder, `${transport}.json`), results)
+  keep("rules", transport, results.map(toRow))
   const failed = results.filter(({ outcome }) => outcome === "failed")
   if (failed.length > 0) throw new Error(formatReport(failed))
   if (!results.some(({ outcome }) => outcome === "passed")) throw new Error("no rule was run")
 }
 
-/** Adds to what is there: after a failed test the rest of a file's tests run in another process. */
-function keep(file: string, results: readonly RuleResult[]): void {
-  const before: RuleResult[] = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : []
-  writeFileSync(file, JSON.stringify([...before, ...results]))
+function toRow(result: RuleResult): Row {
+  const { id, section, outcome } = result
+  switch (outcome) {
+    case "passed":
+      return { id, section, outcome }
+    case "not applicable":
+      return { id, section, outcome, why: result.why }
+    case "failed":
+      return { id, section, outcome, why: `${result.where} expected ${result.expected}, got ${result.got}`.trim() }
+  }
 }

@@ -1,23 +1,28 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { stripVTControlCharacters } from "node:util"
 import { inRoot } from "./paths.mjs"
 
-/** @typedef {import("agentdb-web/conformance").RuleResult} RuleResult */
-/** @typedef {Map<string, readonly RuleResult[]>} Results of transports */
+/** @typedef {import("../conformance/results.ts").Row} Row */
+/** @typedef {Map<string, readonly Row[]>} Results of transports */
 
 const file = "conformance-table.md"
 const outcomes = /** @type {const} */ (["passed", "failed", "not applicable"])
+/** A failure may have a whole frame to show. */
+const longestCell = 300
 
-/** Where the tests of transports leave their results; at the end of this process they become the table. */
+/** Where the tests of transports leave their results; at the end of this process they become tables. */
 export function collectConformance() {
   const folder = mkdtempSync(join(tmpdir(), "agentdb-conformance-"))
   process.env.AGENTDB_CONFORMANCE_FOLDER = folder
   process.on("exit", () => {
-    const results = readResults(folder)
+    const tables = readdirSync(folder)
+      .sort()
+      .map((name) => ({ name, results: readResults(join(folder, name)) }))
     rmSync(folder, { recursive: true })
-    writeFileSync(inRoot(file), `${table(results, { everyRule: true })}\n`)
-    console.log(`\n${table(results, { everyRule: false })}\n\nWith every rule: ${file}`)
+    writeFileSync(inRoot(file), page(tables, { everyRow: true }))
+    console.log(`\n${page(tables, { everyRow: false })}\nWith every rule and case: ${file}`)
     // The line of counts stays the last.
     const counts = process.env.AGENTDB_COUNT_FILE
     if (counts && existsSync(counts)) console.log(`\n${readFileSync(counts, "utf8")}`)
@@ -32,62 +37,68 @@ function readResults(folder) {
   )
 }
 
+/** @param {{ name: string, results: Results }[]} tables @param {{ everyRow: boolean }} o */
+const page = (tables, o) =>
+  tables.map(({ name, results }) => `## ${name} over transports\n\n${table(results, o)}\n`).join("\n")
+
 /**
- * Sections, with the rules that did not pass everywhere (or all of them), by transport.
- * @param {Results} transports @param {{ everyRule: boolean }} o
+ * Sections, with the rows that did not pass everywhere (or all of them), by transport.
+ * @param {Results} transports @param {{ everyRow: boolean }} o
  */
-export function table(transports, { everyRule }) {
+export function table(transports, { everyRow }) {
   const names = [...transports.keys()]
-  const columns = names.map((name) => new Map(transports.get(name)?.map((result) => [result.id, result])))
-  const rules = new Map(columns.flatMap((column) => [...column.values()].map((rule) => [rule.id, rule.section])))
+  // By both: cases of two groups may have one name.
+  const keyOf = (/** @type {Row} */ { section, id }) => `${section}\n${id}`
+  const columns = names.map((name) => new Map(transports.get(name)?.map((row) => [keyOf(row), row])))
+  const rows = new Map(columns.flatMap((column) => [...column.values()].map((row) => [keyOf(row), row])))
   const lines = [
-    row("rule", names),
-    row(
+    line("", names),
+    line(
       "---",
       names.map(() => "---"),
     ),
   ]
-  const reasons = new Set()
-  for (const section of new Set(rules.values())) {
-    const ids = [...rules].filter(([, of]) => of === section).map(([id]) => id)
+  /** @param {string} head @param {string[]} keys */
+  const addCounts = (head, keys) =>
     lines.push(
-      row(
-        `**${section}** (${ids.length})`,
-        columns.map((column) => counts(ids.map((id) => column.get(id)))),
+      line(
+        `**${head}** (${keys.length})`,
+        columns.map((column) => counts(keys.map((key) => column.get(key)))),
       ),
     )
-    for (const id of ids) {
-      const results = columns.map((column) => column.get(id))
-      if (everyRule || results.some((result) => result?.outcome !== "passed"))
-        lines.push(
-          row(
-            id,
-            results.map((result) => result?.outcome ?? "not run"),
-          ),
-        )
-      results.forEach((result, index) => {
-        if (result?.outcome === "not applicable") reasons.add(`- ${id}, ${names[index]}: ${result.why}`)
-        if (result?.outcome === "failed")
-          reasons.add(`- ${id}, ${names[index]}: ${result.where} expected ${result.expected}, got ${result.got}`)
-      })
+  for (const section of new Set([...rows.values()].map((row) => row.section))) {
+    const own = [...rows].filter(([, row]) => row.section === section)
+    addCounts(
+      section,
+      own.map(([key]) => key),
+    )
+    for (const [key, { id }] of own) {
+      const cells = columns.map((column) => column.get(key))
+      if (everyRow || cells.some((cell) => cell?.outcome !== "passed")) lines.push(line(id, cells.map(cellOf)))
     }
   }
-  lines.push(
-    row(
-      `**all** (${rules.size})`,
-      columns.map((column) => counts([...rules.keys()].map((id) => column.get(id)))),
-    ),
-  )
-  return [...lines, "", ...reasons].join("\n").trimEnd()
+  addCounts("all", [...rows.keys()])
+  return lines.join("\n")
 }
 
-/** @param {readonly (RuleResult | undefined)[]} results */
-function counts(results) {
+/** @param {Row | undefined} row */
+function cellOf(row) {
+  if (!row) return "not run"
+  const { outcome, why = "" } = row
+  const text = why.length > longestCell ? `${why.slice(0, longestCell)} ...` : why
+  return text ? `${outcome}: ${text}` : outcome
+}
+
+/** @param {readonly (Row | undefined)[]} rows */
+function counts(rows) {
   return [...outcomes, "not run"]
-    .map((outcome) => ({ outcome, count: results.filter((one) => (one?.outcome ?? "not run") === outcome).length }))
+    .map((outcome) => ({ outcome, count: rows.filter((row) => (row?.outcome ?? "not run") === outcome).length }))
     .flatMap(({ outcome, count }) => (count ? [`${count} ${outcome}`] : []))
     .join(", ")
 }
 
 /** @param {string} head @param {readonly string[]} cells */
-const row = (head, cells) => `| ${[head, ...cells].join(" | ")} |`
+const line = (head, cells) => `| ${[head, ...cells].map(asCell).join(" | ")} |`
+
+/** Of one line, without a terminal's colours. @param {string} text */
+const asCell = (text) => stripVTControlCharacters(text).replace(/\s+/g, " ").replaceAll("|", "\\|")

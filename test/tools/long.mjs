@@ -27,7 +27,7 @@ const forms = {
   transfers: { env: { AGENTDB_TRANSFERS: "200" }, files: "test/unit/server/transfers.spec.ts" },
   sqllogictest: { env: { AGENTDB_SQLLOGICTEST: "all" }, files: "test/browser/data-plane/sqllogictest.spec.ts" },
   bundlers: { env: { AGENTDB_BUNDLERS: "all" }, files: "test/browser/bundlers.spec.ts" },
-  conformance: { env: { AGENTDB_CONFORMANCE: "all" }, files: "/conformance/" },
+  conformance: { env: { AGENTDB_CONFORMANCE: "all" }, files: "(/conformance/|/suite.spec|/client-suite.spec)" },
   "push-size": { env: { AGENTDB_PUSH_MIB: "1024" }, files: "test/browser/sync/push-size.spec.ts" },
   sync: {
     env: { AGENTDB_SYNC_KILLS: "10", AGENTDB_SYNC_KIB: "20000", AGENTDB_REPLAY_ROUNDS: "10" },

@@ -1,4 +1,5 @@
 import { expect, test } from "@playwright/test"
+import { WebSocket } from "ws"
 import { connect } from "../../../src/client/index.ts"
 import { PortLink } from "../../../src/link/port-link.ts"
 import { FakePeer, failure, pair, settle } from "./fake-peer.ts"
@@ -46,8 +47,18 @@ test("a WebSocket is told by its shape", async () => {
   })
 })
 
+test("in Node, a socket that nobody answers fails the connect, and not the process", async () => {
+  const refused = "ws://127.0.0.1:1/db"
+  const link = () => new WebSocket(refused) as unknown as globalThis.WebSocket
+  const reconnect = { maxWaitMs: 0 }
+  expect(await failure(connect({ ...terms, reconnect, link }))).toMatchObject({ code: "unavailable" })
+  expect(await failure(connect({ ...terms, link: link() }))).toMatchObject({ code: "unavailable" })
+  const token = () => Promise.reject(new Error("no token"))
+  await expect(connect({ ...terms, token, link })).rejects.toThrow("no token")
+})
+
 test("without a WebSocket in the runtime a URL is a typed error", async () => {
-  test.skip(typeof WebSocket !== "undefined", "this runtime has one")
+  test.skip("WebSocket" in globalThis, "this runtime has one")
   expect(await failure(connect({ ...terms, link: "wss://host.example/db" }))).toMatchObject({ code: "unimplemented" })
 })
 
