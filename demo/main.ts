@@ -9,6 +9,7 @@ import { FramesPanel } from "./inspector/frames-panel.ts"
 import { SelectedSocket } from "./inspector/selected-socket.ts"
 import { SqlPanel } from "./inspector/sql-panel.ts"
 import { tapped } from "./inspector/tapped.ts"
+import { SnapshotsPanel } from "./snapshots/snapshots-panel.ts"
 import { showStatus } from "./status-line.ts"
 import { tabs } from "./tabs.ts"
 
@@ -38,9 +39,19 @@ async function start(agent: AgentPanel, log: FrameLog): Promise<void> {
   const databases = new DatabasesPanel(heading("databases"), body("databases"), {
     agentdb,
     conversationId: conversation.databaseId,
-    onselect: (databaseId) => sql.select(databaseId),
+    onselect: (databaseId) => {
+      sql.select(databaseId)
+      snapshots.select(databaseId)
+    },
   })
-  await databases.refresh()
+  const snapshots = new SnapshotsPanel(heading("snapshots"), body("snapshots"), {
+    agentdb,
+    onmade: async (databaseId) => {
+      await databases.refresh()
+      databases.select(databaseId)
+    },
+  })
+  await Promise.all([databases.refresh(), snapshots.refresh()])
   databases.select(conversation.databaseId)
   document.documentElement.dataset["agentdb"] = "ready"
 }

@@ -17,7 +17,7 @@ export function showStatus(target: Element, agentdb: AgentDB): void {
       }),
       fact("role", status.role),
       usage(status),
-      fact("network", navigator.onLine ? "online, not used" : "offline, not needed"),
+      fact("network", navigator.onLine ? "online, not needed" : "offline, not needed"),
     )
   }
   agentdb.addEventListener("statuschange", paint)

@@ -2,6 +2,7 @@ import type { AgentDB, DatabaseInfo } from "agentdb-web"
 import { fill, h, perFrame } from "../dom.ts"
 import { failureNote } from "../failure.ts"
 import { formatExpiry, formatTime } from "../format.ts"
+import { saveDump } from "../snapshots/save-dump.ts"
 import { ask } from "./ask.ts"
 
 const pageSize = 50
@@ -143,10 +144,7 @@ export class DatabasesPanel {
   }
 
   async #dump(id: string): Promise<string> {
-    const { downloadUrl, tip } = await this.#options.agentdb.dumpDatabase(id)
-    const name = `${id}-tip${tip}.sqlite`
-    h("a", { href: downloadUrl, download: name }).click()
-    return `Saved ${name}.`
+    return `Saved ${await saveDump(this.#options.agentdb, id)}.`
   }
 
   async #remove(id: string): Promise<void> {

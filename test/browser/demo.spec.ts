@@ -1,41 +1,6 @@
 import { readFile } from "node:fs/promises"
-import type { Locator, Page, TestInfo } from "@playwright/test"
-import { test as base, expect } from "../fixtures/browser.ts"
-import { buildDemo, type Demo } from "../fixtures/demo-site.ts"
-
-const test = base.extend<{ quiet: string[] }, { demo: Demo }>({
-  demo: [
-    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads a fixture's dependencies from its pattern
-    async ({}, use) => {
-      const demo = await buildDemo()
-      await use(demo)
-      await demo.remove()
-    },
-    { scope: "worker" },
-  ],
-  /** What went wrong on the page without a test asking: nothing may. */
-  quiet: [
-    async ({ page }, use) => {
-      const wrong: string[] = []
-      page.on("pageerror", (error) => wrong.push(`uncaught: ${error.message}`))
-      page.on("dialog", (dialog) => wrong.push(`dialog: ${dialog.message()}`))
-      page.on("console", (message) => {
-        if (message.type() === "error" || message.type() === "warning") wrong.push(`console: ${message.text()}`)
-      })
-      await use(wrong)
-      expect(wrong).toEqual([])
-    },
-    { auto: true },
-  ],
-})
-
-test.beforeEach(async ({ page }) => {
-  await page.addInitScript(() => {
-    document.addEventListener("securitypolicyviolation", (event) => {
-      console.error(`policy: ${event.effectiveDirective} ${event.blockedURI}`)
-    })
-  })
-})
+import { expect } from "../fixtures/browser.ts"
+import { cells, chat, message, open, outcome, ready, rows, run, say, shot, test } from "./demo-test.ts"
 
 test("the agent stores and recalls before it calls itself ready", async ({ page, demo }, info) => {
   const site = await demo.serve()
@@ -186,7 +151,8 @@ test("the inspector creates, deletes only when told yes, and shows an expiry com
   await row.getByRole("button", { name: /Delete/ }).click()
   await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click()
   await expect(row).toHaveCount(0)
-  await expect(page.getByText("no database selected")).toBeVisible()
+  await expect(page.locator("section[data-panel=sql]")).toContainText("no database selected")
+  await expect(page.locator("section[data-panel=snapshots]")).toContainText("no database selected")
 
   await page.getByLabel("Time to live in seconds").fill("1")
   await page.getByRole("button", { name: "Create database" }).click()
@@ -286,7 +252,7 @@ for (const [name, viewport, colorScheme] of [
       const site = await demo.serve()
       await open(page, site.url)
       await say(page, "I take my tea with oat milk")
-      for (const panel of ["agent", "databases", "sql", "frames"]) {
+      for (const panel of ["agent", "databases", "sql", "frames", "snapshots"]) {
         const tab = page.locator(`#tabs [data-panel=${panel}]`)
         if (await tab.isVisible()) await tab.click()
         await expect(page.locator(`section[data-panel=${panel}] .body`)).toBeInViewport()
@@ -299,47 +265,4 @@ for (const [name, viewport, colorScheme] of [
       await site.close()
     })
   })
-}
-
-async function open(page: Page, url: string): Promise<void> {
-  await page.goto(url)
-  await ready(page)
-}
-
-async function ready(page: Page): Promise<void> {
-  await expect(page.locator("html")).toHaveAttribute("data-agentdb", /ready|failed/, { timeout: 20_000 })
-  const reason = await page.locator(".chat [role=alert]").allTextContents()
-  expect(reason).toEqual([])
-}
-
-const chat = (page: Page): Locator => page.getByRole("log")
-const message = (page: Page): Locator => page.getByLabel("Message to the agent")
-const outcome = (page: Page): Locator => page.locator(".run-outcome")
-const cells = (page: Page): Locator => page.locator(".rows td[data-column]")
-
-/** Says something and waits for the turn to be stored. @returns the agent's answer */
-async function say(page: Page, text: string): Promise<string> {
-  const turns = chat(page).locator(".turn-mark")
-  const before = await turns.count()
-  await message(page).fill(text)
-  await message(page).press("Enter")
-  await expect(turns).toHaveCount(before + 1)
-  return (await chat(page).locator("[data-type=answer] .text").last().textContent()) ?? ""
-}
-
-/** Runs SQL in the inspector to its end. */
-async function run(page: Page, sql: string): Promise<void> {
-  await page.getByRole("textbox", { name: "SQL" }).fill(sql)
-  await page.getByRole("button", { name: "Run" }).click()
-  await expect(page.getByRole("button", { name: "Run" })).toBeEnabled()
-}
-
-/** Runs SQL and gives the cells of its result. */
-async function rows(page: Page, sql: string): Promise<Locator> {
-  await run(page, sql)
-  return cells(page)
-}
-
-async function shot(page: Page, info: TestInfo, name: string): Promise<void> {
-  await page.screenshot({ path: info.outputPath(`${name}.png`) })
 }

@@ -7,6 +7,7 @@ ensureInstalled()
 const { withBuildLock } = await import("./lock.mjs")
 const { buildPackage } = await import("./build-package.mjs")
 const { serveFolder } = await import("./static-server.mjs")
+const { openSnapshotStore } = await import("./snapshot-store.mjs")
 const { build } = await import("vite")
 
 try {
@@ -17,8 +18,10 @@ try {
     console.log("Building the demo ...")
     await build({ configFile: inRoot("vite.config.ts"), logLevel: "warn" })
   })
-  const server = await serveFolder(inRoot(".demo-dist"), { port })
+  const before = await openSnapshotStore(inRoot(".snapshots"))
+  const server = await serveFolder(inRoot(".demo-dist"), { port, before })
   console.log(`\nThe demo is at http://localhost:${server.port}/ (Ctrl-C ends it)`)
+  console.log("Snapshots that it pushes are kept in .snapshots/")
   for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => void server.close())
 } catch (error) {
   console.error(explain(error))

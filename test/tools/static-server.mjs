@@ -16,14 +16,21 @@ const types = {
 }
 
 /**
+ * @typedef {(request: import("node:http").IncomingMessage, response: import("node:http").ServerResponse) => Promise<boolean>} Handler
+ *   whether the request was for it, and is answered
+ */
+
+/**
  * Serves a folder of files: GET and HEAD, index.html for a folder, 404 for anything that is not there.
  * @param {string} folder
- * @param {{ port?: number, host?: string, headers?: Record<string, string> }} [options] port 0, the default, takes any free one
+ * @param {{ port?: number, host?: string, headers?: Record<string, string>, before?: Handler }} [options]
+ *   port 0, the default, takes any free one; `before` is asked before the folder
  * @returns {Promise<{ port: number, url: string, close(): Promise<void> }>}
  *   rejects with the system's error (`code` "EADDRINUSE", ...) where it cannot listen
  */
-export function serveFolder(folder, { port = 0, host = "127.0.0.1", headers = {} } = {}) {
+export function serveFolder(folder, { port = 0, host = "127.0.0.1", headers = {}, before } = {}) {
   const server = createServer(async (request, response) => {
+    if (await before?.(request, response)) return
     const found = request.method === "GET" || request.method === "HEAD" ? await find(folder, request.url) : undefined
     if (!found) {
       response.writeHead(404, { "content-type": "text/plain", ...headers }).end("not found")

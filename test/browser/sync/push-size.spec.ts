@@ -1,12 +1,15 @@
 import { createHash } from "node:crypto"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
+import { join } from "node:path"
 import { pipeline } from "node:stream/promises"
 import { setTimeout as delay } from "node:timers/promises"
+import type { Page } from "@playwright/test"
 import { expect, test } from "../../fixtures/browser.ts"
 import { canMeasureMemory, MemoryWatch } from "../../fixtures/memory.ts"
+import type { Profile } from "../../fixtures/profile.ts"
 import { TusStore } from "../../fixtures/tus-store.ts"
-import { fill, push, type Target } from "./pushing.ts"
+import { fill, look, push, type Target } from "./pushing.ts"
 
 const mebibytes = Number(process.env["AGENTDB_PUSH_MIB"] ?? 20)
 
@@ -53,30 +56,107 @@ const receivers: Readonly<Record<string, () => Promise<Receiver>>> = {
 
 for (const [name, start] of Object.entries(receivers)) {
   test(`${name}: a push of ${mebibytes} MiB needs no memory for it`, async ({ profile, site }) => {
-    test.skip(!canMeasureMemory, "this system does not tell what its processes hold")
-    test.setTimeout(120_000 + mebibytes * 2_000)
+    prepare(2_000)
     await using receiver = await start()
-    const page = await profile.open(site.plain)
-    const databaseId = await fill(page, mebibytes * 1_024)
-    // What the filling took is given back by then, in a browser of its own.
-    await profile.close()
-    await profile.launch()
-    const again = await profile.open(site.plain)
-    await push(again, "DB_none", receiver.target)
-    await delay(2_000)
+    const { page, databaseId } = await filled(profile, site.plain)
+    await push(page, "DB_none", receiver.target)
 
-    const memory = new MemoryWatch(await profile.browserPid())
-    const started = performance.now()
-    const { result, error } = await push(again, databaseId, receiver.target)
-    const ms = performance.now() - started
-    memory.stop()
+    const { result, error } = await measured(profile, `${name}: push`, () => push(page, databaseId, receiver.target))
     expect(error).toBeUndefined()
-    console.log(
-      `${name}: push of ${((result?.size ?? 0) / 2 ** 20).toFixed(0)} MiB in ${ms.toFixed(0)} ms: all browser ` +
-        `processes ${memory.before.toFixed(0)} MiB, at most ${memory.growth.toFixed(1)} MiB more`,
-    )
     expect(result?.size).toBeGreaterThan(mebibytes * 2 ** 20 * 0.95)
     expect(receiver.received()).toBe(result?.sha256)
-    expect(memory.growth).toBeLessThanOrEqual(64)
   })
+}
+
+test(`replay: a push of ${mebibytes} MiB between two services of the browser needs no memory for it`, async ({
+  profile,
+  site,
+}) => {
+  prepare(3_000)
+  const { page, databaseId } = await filled(profile, site.plain)
+  await replay(page, (await filled(profile, site.plain, 16, page)).databaseId)
+
+  const { rows } = await measured(profile, "replay: push", () => replay(page, databaseId))
+  expect(rows).toBe(mebibytes * 1_024)
+})
+
+test(`a restore of ${mebibytes} MiB needs no memory for it`, async ({ profile, site }) => {
+  prepare(2_000)
+  const { page, databaseId } = await filled(profile, site.plain)
+  // In the profile's folder, so that it goes with it.
+  const path = join(profile.folder, "dump.sqlite")
+  const [download] = await Promise.all([page.waitForEvent("download"), save(page, databaseId)])
+  await download.saveAs(path)
+  await page.evaluate(() => {
+    const input = document.createElement("input")
+    input.type = "file"
+    document.body.append(input)
+  })
+  await page.locator("input[type=file]").setInputFiles(path)
+
+  const restored = await measured(profile, "restore", () =>
+    page.evaluate(async () => {
+      const agentdb = await window.agentdbWeb.openAgentDB()
+      const [file] = document.querySelector("input")?.files ?? []
+      return agentdb.restoreDatabase(file as File)
+    }),
+  )
+  expect(await look(page, restored.databaseId)).toEqual({ rows: mebibytes * 1_024, check: "ok" })
+})
+
+function prepare(msPerMebibyte: number): void {
+  test.skip(!canMeasureMemory, "this system does not tell what its processes hold")
+  test.setTimeout(120_000 + mebibytes * msPerMebibyte)
+}
+
+/** A database of about this size, in a browser of its own: what the filling took is given back by then. */
+async function filled(profile: Profile, url: string, size = mebibytes, page?: Page) {
+  const first = page ?? (await profile.open(url))
+  const databaseId = await fill(first, size * 1_024)
+  if (page) return { page, databaseId }
+  await profile.close()
+  await profile.launch()
+  return { page: await profile.open(url), databaseId }
+}
+
+/** All of the browser's processes may grow by 64 MiB while `work` runs, whatever its size. */
+async function measured<T>(profile: Profile, what: string, work: () => Promise<T>): Promise<T> {
+  await delay(2_000)
+  const memory = new MemoryWatch(await profile.browserPid())
+  const started = performance.now()
+  const result = await work()
+  const ms = performance.now() - started
+  memory.stop()
+  console.log(
+    `${what} of ${mebibytes} MiB in ${ms.toFixed(0)} ms: all browser processes ${memory.before.toFixed(0)} MiB, ` +
+      `at most ${memory.growth.toFixed(1)} MiB more`,
+  )
+  expect(memory.growth).toBeLessThanOrEqual(64)
+  return result
+}
+
+/** How many rows have arrived. */
+function replay(page: Page, databaseId: string): Promise<{ rows: unknown }> {
+  return page.evaluate(async (databaseId) => {
+    const { openAgentDB, sync } = window.agentdbWeb
+    const [from, service] = await Promise.all([openAgentDB(), openAgentDB({ name: "cloud" })])
+    const to = sync.replay({ service, connect: (id) => service.connect(id), target: "cloud" })
+    const pushed = await sync.pushSnapshot({ from, databaseId, to })
+    const db = await service.connect(pushed.databaseId as string)
+    const row = await db.query("SELECT count(*) AS rows FROM t").first()
+    await db.close()
+    return { rows: row?.["rows"] }
+  }, databaseId)
+}
+
+/** As a person does: by a link on the page. */
+function save(page: Page, databaseId: string): Promise<void> {
+  return page.evaluate(async (databaseId) => {
+    const agentdb = await window.agentdbWeb.openAgentDB()
+    const { downloadUrl } = await agentdb.dumpDatabase(databaseId)
+    const link = document.createElement("a")
+    link.href = downloadUrl
+    link.download = "dump.sqlite"
+    link.click()
+  }, databaseId)
 }
