@@ -16,7 +16,7 @@ export async function chooseStorage({
   opfsProblem,
 }: Pick<StartOptions, "name" | "storage" | "opfsProblem">): Promise<{ storage: Storage; reason: string | undefined }> {
   if (storage === "memory") return { storage: new MemoryStorage(), reason: undefined }
-  const problem = opfsProblem ?? (await probeStorage()).reason
+  const problem = opfsProblem ?? (await probeStorage(name)).reason
   if (problem === undefined) return { storage: await OpfsStorage.open(name), reason: undefined }
   if (storage === "auto") return { storage: new MemoryStorage(), reason: problem }
   throw new AgentDBError("failed_precondition", `storage "opfs" is not available: ${problem}`)

@@ -10,6 +10,12 @@ export interface IndexReader {
   entry(id: string): Promise<Entry | undefined>
 }
 
+/** A reading of every database, by as many lanes as its callers want. */
+interface Sweep {
+  readonly ids: Promise<string[]>
+  readonly lanes: Promise<void>[]
+}
+
 /** What is known of a project's databases: one is read when it is asked for, all of them only for who needs all. */
 export class ProjectIndex {
   readonly #reader: IndexReader
@@ -17,8 +23,7 @@ export class ProjectIndex {
   readonly #reading = new Map<string, Promise<Entry | undefined>>()
   /** Those that were erased while the ids of others were still to be read. */
   readonly #erased = new Set<string>()
-  #ids: Promise<string[]> | undefined
-  #lanes: Promise<void>[] = []
+  #sweep: Sweep | undefined
   #complete = false
 
   constructor(reader: IndexReader) {
@@ -44,15 +49,19 @@ export class ProjectIndex {
   /** All of them, by id. @param lanes 1 to take one's time */
   async all(lanes = eagerLanes): Promise<Map<string, Entry>> {
     if (this.#complete) return this.#entries
-    this.#ids ??= this.#reader.ids()
+    this.#sweep ??= { ids: this.#reader.ids(), lanes: [] }
+    const sweep = this.#sweep
     try {
-      const ids = await this.#ids
-      while (this.#lanes.length < lanes) this.#lanes.push(this.#lane(ids))
-      await Promise.all(this.#lanes)
+      const ids = await sweep.ids
+      while (sweep.lanes.length < lanes) sweep.lanes.push(this.#lane(ids))
+      // Whoever is in more of a hurry adds lanes meanwhile: the last ids may be read in those.
+      for (let ended = 0; ended < sweep.lanes.length; ) {
+        ended = sweep.lanes.length
+        await Promise.all(sweep.lanes)
+      }
     } catch (error) {
       // The next caller tries again.
-      this.#ids = undefined
-      this.#lanes = []
+      if (this.#sweep === sweep) this.#sweep = undefined
       throw error
     }
     this.#complete = true

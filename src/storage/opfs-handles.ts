@@ -49,7 +49,7 @@ export function isExclusiveConflict(error: unknown): boolean {
   return name === "NoModificationAllowedError" || name === "InvalidStateError"
 }
 
-const isNotFound = (error: unknown): boolean => errorName(error) === "NotFoundError"
+export const isNotFound = (error: unknown): boolean => errorName(error) === "NotFoundError"
 
 export const errorName = (error: unknown): string => (error instanceof Error ? error.name : String(error))
 

@@ -1,4 +1,7 @@
-import { errorName, isExclusiveConflict, openSyncHandle } from "./opfs-handles.ts"
+import { AgentDBError } from "../wire/errors.ts"
+import { errorName, isExclusiveConflict, isNotFound, openSyncHandle } from "./opfs-handles.ts"
+import { encodeSegment } from "./paths.ts"
+import { isQuotaExceeded } from "./quota.ts"
 
 export interface StorageProbe {
   readonly kind: "opfs" | "memory"
@@ -6,13 +9,29 @@ export interface StorageProbe {
   readonly reason?: string
 }
 
-const probeName = ".agentdb-probe"
+/** One of its own for each service: what one removes is never what another is about to open. */
+const probeName = (service: string): string => `.agentdb-probe-${encodeSegment(service)}`
+/** Of opening a file that somebody removes in between, such as a second worker of the same service. */
+const attempts = 5
+
+const blocked = "a private window, or blocked by settings"
+/** Names of the errors by which browsers say that there is no such file system for this page. */
+const refusals: Partial<Record<string, string>> = {
+  SecurityError: blocked,
+  UnknownError: blocked,
+  NotAllowedError: "not allowed for this page",
+  NotSupportedError: "not supported here",
+  TypeError: "the functions of this browser are not those of the standard",
+}
 
 /**
  * What this worker can store in. It really opens a file: private windows and old browsers have the functions and
  * fail when they are called.
+ * @param service its name within the origin
+ * @throws AgentDBError `unavailable` for a failure that says nothing of the browser: whoever has files here must
+ * not be given an empty service
  */
-export async function probeStorage(): Promise<StorageProbe> {
+export async function probeStorage(service: string): Promise<StorageProbe> {
   if (!globalThis.isSecureContext) return memory("the page is not a secure context (https or localhost)")
   if (typeof navigator === "undefined" || typeof navigator.storage?.getDirectory !== "function") {
     return memory("this browser has no origin private file system here")
@@ -20,24 +39,28 @@ export async function probeStorage(): Promise<StorageProbe> {
   if (typeof FileSystemFileHandle === "undefined" || !("createSyncAccessHandle" in FileSystemFileHandle.prototype)) {
     return memory("this browser has no createSyncAccessHandle in this worker")
   }
-  return tryFile()
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await openAndRemove(probeName(service))
+      return { kind: "opfs" }
+    } catch (error) {
+      // Another worker probes at this moment, or there is no room for one more file: so it works.
+      if (isExclusiveConflict(error) || isQuotaExceeded(error)) return { kind: "opfs" }
+      const refusal = refusals[errorName(error)]
+      if (refusal !== undefined) return memory(`the origin private file system cannot be opened: ${refusal}`)
+      if (!isNotFound(error) || attempt === attempts) {
+        const message = `the origin private file system can't be opened just now: ${error}`
+        throw new AgentDBError("unavailable", message, { cause: error })
+      }
+    }
+  }
 }
 
-async function tryFile(): Promise<StorageProbe> {
-  try {
-    const root = await navigator.storage.getDirectory()
-    const file = await root.getFileHandle(probeName, { create: true })
-    const handle = await openSyncHandle(file)
-    handle.close()
-    await root.removeEntry(probeName).catch(() => {})
-    return { kind: "opfs" }
-  } catch (error) {
-    // Another worker probes at this moment, so it works.
-    if (isExclusiveConflict(error)) return { kind: "opfs" }
-    const name = errorName(error)
-    const why = name === "SecurityError" || name === "UnknownError" ? "a private window, or blocked by settings" : name
-    return memory(`the origin private file system cannot be opened: ${why}`)
-  }
+async function openAndRemove(name: string): Promise<void> {
+  const root = await navigator.storage.getDirectory()
+  const handle = await openSyncHandle(await root.getFileHandle(name, { create: true }))
+  handle.close()
+  await root.removeEntry(name).catch(() => {})
 }
 
 const memory = (reason: string): StorageProbe => ({ kind: "memory", reason })

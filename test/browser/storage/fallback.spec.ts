@@ -69,3 +69,17 @@ test("C35: OPFS that is refused, as in private windows, is memory that says so, 
   expect(seen).toMatchObject({ rows: 0, storage: "memory", uncaught: 0 })
   expect(seen.told).toContain(seen.reason)
 })
+
+test("services that open at the same time do not take each other's storage for missing", async ({ profile, site }) => {
+  const page = await profile.open(site.plain)
+  for (let round = 0; round < 3; round++) {
+    const kinds = await page.evaluate(async (round) => {
+      const names = Array.from({ length: 8 }, (_, i) => `agent ${round} ${i}`)
+      const services = await Promise.all(names.map((name) => window.agentdbWeb.openAgentDB({ name })))
+      const kinds = services.map(({ status }) => status.storage)
+      await Promise.all(services.map((service) => service.close()))
+      return kinds
+    }, round)
+    expect(kinds).toEqual(Array(8).fill("opfs"))
+  }
+})
