@@ -33,11 +33,12 @@ export interface HttpSource {
   readonly life: () => WorkerLife | undefined
 }
 
-/** Tokens are in headers and never in cookies, so any origin may ask. */
+/** Tokens are in headers and never in cookies, so any origin may ask, with whatever headers its client sends. */
 const cors = {
   "access-control-allow-origin": "*",
   "access-control-allow-methods": "GET, HEAD, POST, OPTIONS",
-  "access-control-allow-headers": "authorization, content-type, x-livekit-request-id",
+  // The wildcard is not for this one.
+  "access-control-allow-headers": "authorization, *",
   "access-control-max-age": "86400",
 }
 

@@ -1,4 +1,4 @@
-import { tapCancels } from "../link/cancel-tap.ts"
+import { type FrameSignals, frameSignals } from "../client/frame-signals.ts"
 import { type Close, CloseCode, type Link } from "../link/link.ts"
 import { AgentDBError } from "../wire/errors.ts"
 import type { Frame } from "../wire/frames.ts"
@@ -16,7 +16,8 @@ export interface Peer {
 
 type State =
   | { readonly at: "dialing"; readonly waiting: Frame[] }
-  | { readonly at: "open"; pass(frame: Frame): void; readonly link: Link }
+  /** The signals tell a worker that is inside a statement of a Cancel, whose frame it cannot read then. */
+  | { readonly at: "open"; readonly link: Link; readonly signals: FrameSignals }
   | { readonly at: "ended" }
 
 /** Joins a socket whose server is this process to the service. Closes pass with their codes, both ways. */
@@ -43,11 +44,7 @@ export class RoutedSocket {
 
   /** The peer closed, or is gone. */
   closed(code: number = CloseCode.normal, reason = ""): void {
-    this.#inOrder(() => {
-      const state = this.#state
-      this.#state = { at: "ended" }
-      if (state.at === "open") state.link.close(code, reason)
-    })
+    this.#inOrder(() => this.#leave({ code, reason }))
   }
 
   #inOrder(work: () => void | Promise<void>): void {
@@ -69,29 +66,38 @@ export class RoutedSocket {
       return
     }
     const { waiting } = this.#state
-    const tell = link.signals === "sab" ? tapCancels(link) : () => {}
-    const pass = (frame: Frame) => {
-      // Before the frame itself: the worker may be inside a statement, and then reads only the signal.
-      tell(frame)
-      link.send(frame)
-    }
-    this.#state = { at: "open", link, pass }
+    const signals = frameSignals(link)
+    this.#state = { at: "open", link, signals }
     link.onclose = (close) => this.#end(close)
-    link.onframe = (frame) => this.#peer.send(frame)
-    for (const frame of waiting) pass(frame)
+    link.onframe = (frame) => {
+      signals.received(frame)
+      this.#peer.send(frame)
+    }
+    for (const frame of waiting) this.#take(frame)
   }
 
   #take(frame: Frame): void {
-    if (this.#state.at === "dialing") this.#state.waiting.push(frame)
-    else if (this.#state.at === "open") this.#state.pass(frame)
+    const state = this.#state
+    if (state.at === "dialing") state.waiting.push(frame)
+    else if (state.at === "open") {
+      // Before the frame itself: the worker may be inside a statement, and then reads only the signal.
+      state.signals.sending(frame)
+      state.link.send(frame)
+    }
   }
 
   #end(close: Close): void {
-    const state = this.#state
-    if (state.at === "ended") return
-    this.#state = { at: "ended" }
-    if (state.at === "open") state.link.close(close.code, close.reason)
+    if (this.#state.at === "ended") return
+    this.#leave(close)
     this.#peer.close(close)
+  }
+
+  #leave({ code, reason }: Close): void {
+    const state = this.#state
+    this.#state = { at: "ended" }
+    if (state.at !== "open") return
+    state.signals.end()
+    state.link.close(code, reason)
   }
 }
 

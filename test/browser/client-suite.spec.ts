@@ -5,6 +5,7 @@ import { stopping } from "../client-suite/cases/stopping.ts"
 import type { Case, Group } from "../client-suite/context.ts"
 import { suite } from "../client-suite/suite.ts"
 import { suiteTests } from "../client-suite/suite-tests.ts"
+import { isWhole } from "../conformance/verdict.ts"
 import { test } from "../fixtures/browser.ts"
 import { engine } from "../fixtures/engine-name.ts"
 import { nodeServices } from "../fixtures/node-server.ts"
@@ -22,7 +23,12 @@ interface PageTransport {
 const transports: readonly PageTransport[] = [
   { name: "a MessagePort in Chromium", way: "port" },
   // Cancels travel by shared memory there; for everything else one origin is as good as another.
-  { name: "a MessagePort in an isolated page", origin: "isolated", way: "port", groups: [leaving, stopping] },
+  {
+    name: "a MessagePort in an isolated page",
+    origin: "isolated",
+    way: "port",
+    groups: isWhole ? suite : [leaving, stopping],
+  },
   { name: "the WebSocket stand-in in Chromium", way: "stand-in" },
   { name: "a WebSocket from Chromium to the Node server", way: nodeServices },
   { name: "Playwright routing", way: routedServices },

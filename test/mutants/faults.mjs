@@ -1,9 +1,6 @@
-/**
- * A deliberate fault: in `file`, `find` (exactly once) becomes `put`.
- * @typedef {{ name: string, file: string, find: string, put: string }} Fault
- */
+import { fault } from "./fault.mjs"
 
-/** @type {readonly Fault[]} */
+/** Faults of the service, for the suites of Node. @type {readonly import("./fault.mjs").Fault[]} */
 export const faults = [
   // Credit, streams
   fault("credit is not taken", "server/stream.ts", "if (costs) this.#credit--", ""),
@@ -501,8 +498,3 @@ export const faults = [
   ),
   fault("a token never expires", "wire/jwt.ts", "+ leewaySeconds <= now) refuse", "< 0) refuse"),
 ]
-
-/** @param {string} name @param {string} file below src @param {string} find @param {string} put @returns {Fault} */
-function fault(name, file, find, put) {
-  return { name, file: `src/${file}`, find, put }
-}

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, renameSync, rmSync, statSync } from "node:fs"
+import { copyFileSync, existsSync, readdirSync, renameSync, rmSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { build } from "vite"
 import { hashOf } from "./inputs.mjs"
@@ -29,6 +29,7 @@ export async function buildHarness(packageHash) {
       resolve: {
         alias: [
           { find: /^agentdb-web$/, replacement: inRoot("dist/index.js") },
+          { find: /^agentdb-web\/msw$/, replacement: inRoot("dist/testing/msw/browser.js") },
           { find: /^agentdb-web\/(client|standin|sync|conformance)$/, replacement: inRoot("dist/$1/index.js") },
         ],
       },
@@ -40,6 +41,8 @@ export async function buildHarness(packageHash) {
       },
     })
   }
+  // msw has its service worker beside the page.
+  copyFileSync(inRoot("node_modules/msw/lib/mockServiceWorker.js"), join(staging, "mockServiceWorker.js"))
   renameSync(staging, folder)
   removeOld()
   return folder

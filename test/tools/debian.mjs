@@ -7,8 +7,11 @@ export const canInstallDebian = () => process.getuid?.() === 0 && osId() === "de
 /** Installs Debian's packages. @param {string[]} names @returns {boolean} */
 export function installDebian(...names) {
   const env = { DEBIAN_FRONTEND: "noninteractive" }
-  run("apt-get", ["update", "-q"], { env })
-  return run("apt-get", ["install", "-y", "-q", "--no-install-recommends", ...names], { env }) === 0
+  // Another process may be installing something else.
+  const apt = (/** @type {string[]} */ ...args) =>
+    run("apt-get", ["-q", "-o", "DPkg::Lock::Timeout=120", ...args], { env })
+  apt("update")
+  return apt("install", "-y", "--no-install-recommends", ...names) === 0
 }
 
 function osId() {

@@ -1,9 +1,7 @@
 import { spawn } from "node:child_process"
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
 import { faults } from "../mutants/faults.mjs"
 import { ensureInstalled } from "./install.mjs"
+import { chooseFaults, MutableCopy } from "./mutation.mjs"
 import { inRoot } from "./paths.mjs"
 
 /**
@@ -15,24 +13,8 @@ const stages = [["test/unit/server", "test/unit/wire", "test/unit/link"], ["test
 const stageMs = 300_000
 
 ensureInstalled()
-const words = process.argv.slice(2).map((word) => word.toLowerCase())
-const chosen = faults.filter(
-  ({ name }) => words.length === 0 || words.some((word) => name.toLowerCase().includes(word)),
-)
-const broken = chosen.filter((fault) => read(fault.file).split(fault.find).length !== 2)
-for (const { name, file, find } of broken) console.error(`"${name}": ${file} does not hold, exactly once: ${find}`)
-if (broken.length > 0 || chosen.length === 0) {
-  console.error(`${broken.length} of ${chosen.length} faults cannot be made: bring test/mutants/faults.mjs up to date`)
-  process.exit(1)
-}
-
-const copy = mkdtempSync(join(tmpdir(), "agentdb-mutants-"))
-process.on("exit", () => rmSync(copy, { recursive: true, force: true }))
-for (const signal of /** @type {const} */ (["SIGINT", "SIGTERM"])) process.on(signal, () => process.exit(1))
-for (const name of ["src", "test", "proto", "package.json", "tsconfig.json", "playwright.config.ts"]) {
-  cpSync(inRoot(name), join(copy, name), { recursive: true })
-}
-symlinkSync(inRoot("node_modules"), join(copy, "node_modules"), "dir")
+const chosen = chooseFaults(faults, process.argv.slice(2))
+const copy = new MutableCopy()
 
 const before = await firstFailure()
 if (before !== undefined) {
@@ -41,16 +23,10 @@ if (before !== undefined) {
 }
 
 const survivors = []
-for (const [index, { name, file, find, put }] of chosen.entries()) {
+for (const [index, fault] of chosen.entries()) {
+  const { name } = fault
   const started = Date.now()
-  const source = read(file)
-  // A function, since a replacement may hold a dollar.
-  writeFileSync(
-    join(copy, file),
-    source.replace(find, () => put),
-  )
-  const caught = await firstFailure()
-  writeFileSync(join(copy, file), source)
+  const caught = await copy.with(fault, firstFailure)
   if (caught === undefined) survivors.push(name)
   const seconds = Math.round((Date.now() - started) / 1000)
   console.log(`${index + 1}/${chosen.length}  ${name}  |  ${caught ?? "SURVIVES"}  |  ${seconds} s`)
@@ -72,7 +48,7 @@ async function firstFailure() {
 function runStage(suites) {
   const args = ["test", "--project=node", "--max-failures=1", "--timeout=20000", "--reporter=line", ...suites]
   const child = spawn(process.execPath, [inRoot("node_modules/@playwright/test/cli.js"), ...args], {
-    cwd: copy,
+    cwd: copy.folder,
     env: { ...process.env, AGENTDB_FUZZ_SHRINK: "no", AGENTDB_BROWSER: "none", FORCE_COLOR: "0" },
     stdio: ["ignore", "pipe", "pipe"],
   })
@@ -95,9 +71,4 @@ function runStage(suites) {
       resolve(late ? `a hang of ${stageMs / 1000} s` : `${first} ${seed}`.trim())
     })
   })
-}
-
-/** @param {string} file */
-function read(file) {
-  return readFileSync(inRoot(file), "utf8")
 }

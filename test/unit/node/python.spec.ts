@@ -1,11 +1,13 @@
-import { execFile, execFileSync, spawnSync } from "node:child_process"
-import { mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { execFile, spawnSync } from "node:child_process"
+import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { promisify } from "node:util"
 import { expect, test } from "@playwright/test"
+import { client } from "../../fixtures/client-tag.ts"
 import { startServer } from "../../fixtures/node-server.ts"
 import { token } from "../../fixtures/service.ts"
+import { canInstallDebian, installDebian } from "../../tools/debian.mjs"
 import { inRoot } from "../../tools/paths.mjs"
 
 const run = promisify(execFile)
@@ -14,18 +16,9 @@ const packages = ["python3-aiohttp", "python3-protobuf", "protobuf-compiler"]
 
 /** A Python that has what the client needs, installed where that is allowed. */
 function findPython(): string | undefined {
-  const isDebian = /^ID=debian$/m.test(read("/etc/os-release"))
   const found = usablePython()
-  if (found || process.getuid?.() !== 0 || !isDebian) return found
-  const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" }
-  const apt = (...args: string[]) =>
-    execFileSync("apt-get", ["-q", "-o", "DPkg::Lock::Timeout=120", ...args], { env, stdio: "ignore" })
-  try {
-    apt("update")
-    apt("install", "-y", "--no-install-recommends", ...packages)
-  } catch {
-    // Told below.
-  }
+  if (found || !canInstallDebian()) return found
+  installDebian(...packages)
   return usablePython()
 }
 
@@ -36,27 +29,19 @@ function usablePython(): string | undefined {
   return ["python3", "/usr/bin/python3"].find((python) => runs(python, "-c", "import aiohttp, google.protobuf"))
 }
 
-function read(file: string): string {
-  try {
-    return readFileSync(file, "utf8")
-  } catch {
-    return ""
-  }
-}
-
-test("a client in Python, with aiohttp and protoc's own code, does everything", async () => {
+test("a client in Python, with aiohttp and protoc's own code, does everything", client("python-aiohttp"), async () => {
   test.setTimeout(300_000)
   const python = findPython()
-  const reason = `no ${packages.join(", ")} here, and they could not be installed`
-  if (!python) console.log(`skipped: ${reason}`)
-  test.skip(!python, reason)
+  test.skip(!python, `no ${packages.join(", ")} here, and they could not be installed`)
   await using server = await startServer()
   const folder = mkdtempSync(join(tmpdir(), "agentdb-python-"))
   try {
     await run("protoc", [`--proto_path=${inRoot("proto")}`, `--python_out=${folder}`, "livekit_agentdb.proto"])
-    const client = inRoot("test/fixtures/aiohttp-client.py")
-    const { stdout } = await run(python as string, [client, folder, server.wsUrl, token(), server.databaseId])
+    const args = [inRoot("test/fixtures/aiohttp-client.py"), folder, server.wsUrl, token(), server.databaseId]
+    // So that a server it waits for in vain is told as such.
+    const { stdout } = await run(python as string, args, { timeout: 120_000 })
     expect(JSON.parse(stdout)).toEqual({
+      extras: [0, null],
       hello: 5000,
       tip: 1,
       insert: [1, 7],

@@ -7,6 +7,7 @@ import {
 } from "../../../node_modules/@livekit/protocol/src/gen/livekit_agentdb_pb.js"
 // By file path: the SDK does not export its Twirp client.
 import { TwirpError, TwirpRpc } from "../../../node_modules/livekit-server-sdk/dist/TwirpRPC.js"
+import { client } from "../../fixtures/client-tag.ts"
 import { TestService, token } from "../../fixtures/service.ts"
 import { startTwirpServer } from "../../fixtures/twirp-server.ts"
 
@@ -38,38 +39,45 @@ async function sdkHeaders(): Promise<Record<string, string>> {
   return { Authorization: `Bearer ${await access.toJwt()}` }
 }
 
-test("livekit-server-sdk's Twirp client, unmodified, with tokens it minted, makes all five calls", async () => {
-  await using plane = await start()
-  const rpc = new TwirpRpc(plane.server.url, "livekit", { failover: false })
-  const headers = await sdkHeaders()
-  const call = (method: string, data: object) => rpc.request("AgentDBService", method, data, headers)
+test(
+  "livekit-server-sdk's Twirp client, unmodified, with tokens it minted, makes all five calls",
+  client("livekit-server-sdk"),
+  async () => {
+    await using plane = await start()
+    const rpc = new TwirpRpc(plane.server.url, "livekit", { failover: false })
+    const headers = await sdkHeaders()
+    const call = (method: string, data: object) => rpc.request("AgentDBService", method, data, headers)
 
-  const created = await call("CreateDatabase", { region: "eu", ttlSeconds: "60" })
-  expect(created).toEqual({ database_id: expect.stringMatching(/^DB_/), expires_at: expect.stringMatching(/^\d{10}$/) })
-  const got = await call("GetDatabase", { databaseId: created.database_id })
-  expect(got).toEqual({
-    database_id: created.database_id,
-    region: "eu",
-    created_at: expect.stringMatching(/^\d{10}$/),
-    expires_at: created.expires_at,
-    tip: "0",
-  })
-  const listed = await call("ListDatabases", { page_size: 1 })
-  expect(listed.databases.map((info: { database_id: string }) => info.database_id)).toEqual([plane.at.databaseId])
-  const next = await call("ListDatabases", { pageToken: listed.next_page_token })
-  expect(next).toEqual({ databases: [got], next_page_token: "" })
-  const dumped = await call("DumpDatabase", { database_id: plane.at.databaseId })
-  expect(dumped).toMatchObject({ tip: "0", expires_at: expect.stringMatching(/^\d{10}$/) })
-  const file = Buffer.from(await (await fetch(dumped.download_url)).arrayBuffer())
-  expect(file.subarray(0, 15).toString()).toBe("SQLite format 3")
-  expect(await call("DeleteDatabase", { database_id: created.database_id })).toEqual({})
+    const created = await call("CreateDatabase", { region: "eu", ttlSeconds: "60" })
+    expect(created).toEqual({
+      database_id: expect.stringMatching(/^DB_/),
+      expires_at: expect.stringMatching(/^\d{10}$/),
+    })
+    const got = await call("GetDatabase", { databaseId: created.database_id })
+    expect(got).toEqual({
+      database_id: created.database_id,
+      region: "eu",
+      created_at: expect.stringMatching(/^\d{10}$/),
+      expires_at: created.expires_at,
+      tip: "0",
+    })
+    const listed = await call("ListDatabases", { page_size: 1 })
+    expect(listed.databases.map((info: { database_id: string }) => info.database_id)).toEqual([plane.at.databaseId])
+    const next = await call("ListDatabases", { pageToken: listed.next_page_token })
+    expect(next).toEqual({ databases: [got], next_page_token: "" })
+    const dumped = await call("DumpDatabase", { database_id: plane.at.databaseId })
+    expect(dumped).toMatchObject({ tip: "0", expires_at: expect.stringMatching(/^\d{10}$/) })
+    const file = Buffer.from(await (await fetch(dumped.download_url)).arrayBuffer())
+    expect(file.subarray(0, 15).toString()).toBe("SQLite format 3")
+    expect(await call("DeleteDatabase", { database_id: created.database_id })).toEqual({})
 
-  const failure = await call("GetDatabase", { database_id: created.database_id }).catch((error: unknown) => error)
-  expect(failure).toBeInstanceOf(TwirpError)
-  expect(failure).toMatchObject({ status: 404, code: "not_found", message: "no such database" })
-  const refused = await rpc.request("AgentDBService", "ListDatabases", {}, {}).catch((error: unknown) => error)
-  expect(refused).toMatchObject({ status: 401, code: "unauthenticated", message: "the token is missing" })
-})
+    const failure = await call("GetDatabase", { database_id: created.database_id }).catch((error: unknown) => error)
+    expect(failure).toBeInstanceOf(TwirpError)
+    expect(failure).toMatchObject({ status: 404, code: "not_found", message: "no such database" })
+    const refused = await rpc.request("AgentDBService", "ListDatabases", {}, {}).catch((error: unknown) => error)
+    expect(refused).toMatchObject({ status: 401, code: "unauthenticated", message: "the token is missing" })
+  },
+)
 
 test("protobuf in, protobuf out", async () => {
   await using plane = await start()
