@@ -1,6 +1,6 @@
 import { twirpFailure } from "../server/twirp.ts"
 import { AgentDBError } from "../wire/errors.ts"
-import type { DumpStore } from "./dump-store.ts"
+import type { DumpFile, DumpStore } from "./dump-store.ts"
 import { pathOf, socketPath } from "./path.ts"
 import type { WorkerLife } from "./worker-life.ts"
 
@@ -23,7 +23,7 @@ export interface HttpAnswer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   /** A dump's is read as it is sent. To HEAD its headers alone are the answer. */
-  readonly body: Uint8Array<ArrayBuffer> | Blob
+  readonly body: Uint8Array<ArrayBuffer> | DumpFile
 }
 
 /** What requests are answered from. */
@@ -78,9 +78,9 @@ async function call(request: HttpRequest, { life }: HttpSource): Promise<HttpAns
   return serving.twirp({ method, url, headers, body }, origin).catch(twirpFailure)
 }
 
-function download(file: Blob): HttpAnswer {
+function download(file: DumpFile): HttpAnswer {
   const headers = {
-    "content-type": file.type,
+    "content-type": "application/vnd.sqlite3",
     "content-length": String(file.size),
     "content-disposition": 'attachment; filename="agentdb.sqlite"',
     "cache-control": "no-store",

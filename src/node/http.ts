@@ -3,7 +3,7 @@ import { Readable } from "node:stream"
 import { pipeline } from "node:stream/promises"
 import { AgentDBError } from "../wire/errors.ts"
 import { answer, broken, type HttpAnswer, type HttpSource, maxBodyBytes, wantsBody } from "./answer.ts"
-import { slicesOf } from "./dump-store.ts"
+import { DumpFile } from "./dump-store.ts"
 import type { Log } from "./log.ts"
 
 export interface HttpContext extends HttpSource {
@@ -63,9 +63,9 @@ async function send(
   response: ServerResponse,
   { status, headers, body }: HttpAnswer,
 ): Promise<void> {
-  const length = body instanceof Blob ? body.size : body.byteLength
+  const length = body instanceof DumpFile ? body.size : body.byteLength
   response.writeHead(status, status === 204 ? { ...headers } : { ...headers, "content-length": length })
   if (method === "HEAD") response.end()
-  else if (body instanceof Blob) await pipeline(Readable.from(slicesOf(body)), response)
+  else if (body instanceof DumpFile) await pipeline(Readable.from(body.slices()), response)
   else response.end(body)
 }

@@ -1,9 +1,10 @@
+import { Readable } from "node:stream"
 import type { Link } from "../link/link.ts"
 import { AgentDBError } from "../wire/errors.ts"
 import { developmentKeys, type Keys } from "../wire/jwt.ts"
 import { type Limits, resolveLimits } from "../wire/limits.ts"
-import { answer } from "./answer.ts"
-import { DumpStore } from "./dump-store.ts"
+import { answer, type HttpAnswer } from "./answer.ts"
+import { DumpFile, DumpStore } from "./dump-store.ts"
 import { checkKeys } from "./keys.ts"
 import { quietLog } from "./log.ts"
 import { Supervisor } from "./supervisor.ts"
@@ -28,7 +29,7 @@ export class InProcessService {
    */
   constructor({ keys = developmentKeys, limits }: InProcessOptions, workerUrl: URL) {
     checkKeys(keys)
-    const ondump = (path: string, file: Blob, expiresAt: number) => this.#dumps.add(path, file, expiresAt)
+    const ondump = (path: string, file: string, expiresAt: number) => this.#dumps.add(path, file, expiresAt)
     this.#supervisor = new Supervisor({ workerUrl, keys, limits: resolveLimits(limits), ondump }, quietLog)
   }
 
@@ -56,7 +57,7 @@ export class InProcessService {
     const source = { dumps: this.#dumps, life: () => this.#supervisor.life }
     const { status, headers, body: content } = await answer(given, source)
     const isEmpty = method === "HEAD" || status === 204
-    return new Response(isEmpty ? null : content, { status, headers })
+    return new Response(isEmpty ? null : bodyOf(content), { status, headers })
   }
 
   /** Closes the sockets with 1001 and ends the thread. Idempotent. */
@@ -65,5 +66,8 @@ export class InProcessService {
     return this.#closing
   }
 }
+
+const bodyOf = (content: HttpAnswer["body"]): BodyInit =>
+  content instanceof DumpFile ? (Readable.toWeb(Readable.from(content.slices())) as ReadableStream) : content
 
 const closed = () => new AgentDBError("closed", "the service was closed")

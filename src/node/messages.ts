@@ -9,6 +9,8 @@ export interface WorkerData {
   readonly limits: Limits
   /** Carries its signs of life. Transferred. */
   readonly heartbeat: MessagePort
+  /** For its dumps; not there yet. */
+  readonly dumpFolder: string
 }
 
 export type ToWorker =
@@ -21,7 +23,13 @@ export type ToWorker =
 
 export type FromWorker =
   | { readonly kind: "started" }
-  /** Comes before the answer that names its URL. `expiresAt` in Unix seconds. */
-  | { readonly kind: "dump"; readonly path: string; readonly file: Blob; readonly expiresAt: number }
+  /** Comes before the call's answer, which names its URL. `file` is its path on disk, and the receiver's; `expiresAt` in Unix seconds. */
+  | {
+      readonly kind: "dump"
+      readonly call: number
+      readonly path: string
+      readonly file: string
+      readonly expiresAt: number
+    }
   | { readonly kind: "answer"; readonly call: number; readonly response: TwirpResponse }
   | { readonly kind: "stopped" }

@@ -44,7 +44,7 @@ export async function serve(options: ServeOptions, workerUrl: URL): Promise<Agen
   checkKeys(keys)
   const limits = resolveLimits(options.limits)
   const dumps = new DumpStore()
-  const ondump = (path: string, file: Blob, expiresAt: number) => dumps.add(path, file, expiresAt)
+  const ondump = (path: string, file: string, expiresAt: number) => dumps.add(path, file, expiresAt)
   const supervisor = new Supervisor({ workerUrl, keys, limits, ondump }, log)
   const sockets = new Set<WebSocket>()
   let opened = 0

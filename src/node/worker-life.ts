@@ -1,3 +1,7 @@
+import { randomUUID } from "node:crypto"
+import { rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { MessageChannel, type TransferListItem, Worker } from "node:worker_threads"
 import { CloseCode } from "../link/link.ts"
 import { watchOver } from "../link/watchdog.ts"
@@ -13,7 +17,7 @@ export interface LifeOptions {
   readonly keys: Keys
   readonly limits: Limits
   /** Told of each dump before the call that asked for it is answered. */
-  readonly ondump: (path: string, file: Blob, expiresAt: number) => void
+  readonly ondump: (path: string, file: string, expiresAt: number) => void
 }
 
 /** A clean close that takes longer is cut short; what it holds is in memory and ends anyway. */
@@ -28,6 +32,7 @@ export class WorkerLife {
   onlost: ((error: AgentDBError) => void) | undefined
   readonly #worker: Worker
   readonly #limits: Limits
+  readonly #dumpFolder = join(tmpdir(), `agentdb-web-${randomUUID()}`)
   readonly #ondump: LifeOptions["ondump"]
   readonly #calls = new Map<number, { resolve(response: TwirpResponse): void; reject(error: AgentDBError): void }>()
   #onStarted = () => {}
@@ -44,7 +49,7 @@ export class WorkerLife {
     this.#ondump = ondump
     const { port1, port2: heartbeat } = new MessageChannel()
     this.#worker = new Worker(workerUrl, {
-      workerData: { keys, limits, heartbeat } satisfies WorkerData,
+      workerData: { keys, limits, heartbeat, dumpFolder: this.#dumpFolder } satisfies WorkerData,
       transferList: [heartbeat],
       // Flags of the process, such as a test runner's loaders, are not the worker's.
       execArgv: [],
@@ -110,7 +115,10 @@ export class WorkerLife {
     if (this.#gone) return
     this.#gone = error
     this.#stopWatching()
-    this.#exited = this.#worker.terminate()
+    // Then nobody writes there any more: what is left is of dumps that were cut.
+    this.#exited = this.#worker
+      .terminate()
+      .then(() => rm(this.#dumpFolder, { recursive: true, force: true }).catch(() => {}))
     this.#onFailed(error)
     for (const { reject } of this.#calls.values()) reject(error)
     this.#calls.clear()
@@ -123,13 +131,23 @@ export class WorkerLife {
     this.#worker.postMessage(message, transfer)
   }
 
+  #takeDump({ call, path, file, expiresAt }: FromWorker & { kind: "dump" }): void {
+    try {
+      this.#ondump(path, file, expiresAt)
+    } catch (cause) {
+      const why = AgentDBError.from(cause).message
+      this.#calls.get(call)?.reject(new AgentDBError("internal", `the dump cannot be read: ${why}`, { cause }))
+      this.#calls.delete(call)
+    }
+  }
+
   #receive(message: FromWorker): void {
     switch (message.kind) {
       case "started":
         this.#onStarted()
         break
       case "dump":
-        this.#ondump(message.path, message.file, message.expiresAt)
+        this.#takeDump(message)
         break
       case "answer":
         this.#calls.get(message.call)?.resolve(message.response)

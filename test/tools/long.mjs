@@ -18,7 +18,7 @@ const forms = {
   vectors: { env: { AGENTDB_WRITE_VECTORS: "yes" }, files: "test/unit/wire/golden-frames.spec.ts" },
   codec: { env: { AGENTDB_CODEC_BATCHES: "10000", AGENTDB_CODEC_ROUNDS: "200" }, files: "test/unit/wire" },
   leaks: { env: { AGENTDB_LEAKS: "1000" }, files: "leaks.spec.ts" },
-  dump: { env: { AGENTDB_DUMP_MIB: "200" }, files: "test/browser/crash/dump-size.spec.ts" },
+  dump: { env: { AGENTDB_DUMP_MIB: "200" }, files: "/dump-size.spec.ts" },
   cancel: { env: { AGENTDB_CANCEL_ROUNDS: "50" }, files: "test/browser/data-plane/cancel.spec.ts" },
   "slow-reader": {
     env: { AGENTDB_SLOW_BATCHES: "60", AGENTDB_SLOW_PAUSE_MS: "1000" },
