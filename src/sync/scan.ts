@@ -1,13 +1,16 @@
 import { AgentDBError, type CallOptions, type Executor } from "../client/index.ts"
 import type { KeyTerm, Table } from "./catalog.ts"
-import { type Bound, bind, type Cell, columnsOf, isBytes, isLarge } from "./cells.ts"
+import { type Bound, bind, type Cell, isBytes, isLarge } from "./cells.ts"
 import { quoteName } from "./quote.ts"
+import { sideBySide } from "./side-by-side.ts"
 
 const MiB = 1024 * 1024
 
 /** A row comes whole up to this; then its larger values come in slices. Far below what a frame may have. */
 const rowBytes = 2 * MiB
 const sliceBytes = 4 * MiB
+/** Of a table or a result: SQLite's own limit. */
+export const columnsAtMost = 2_000
 /** A query is ended here and goes on in another, as the time that one may run is limited. */
 const queryBytes = 64 * MiB
 
@@ -18,6 +21,10 @@ export interface ScannedRow {
   readonly cells: readonly Cell[]
   readonly at: Place
 }
+
+/** What is written of a table: the columns of an INSERT. */
+export const writtenColumns = ({ rowid, columns }: Table): readonly string[] =>
+  rowid === undefined ? columns : [rowid, ...columns]
 
 /** What is written of a row, in the order of `writtenColumns`. */
 export const valuesOf = ({ rowid, cells }: ScannedRow): readonly Cell[] =>
@@ -36,8 +43,7 @@ export async function* scanTable(
   encoding: string,
   o: CallOptions = {},
 ): AsyncGenerator<ScannedRow[], void> {
-  const large = await largeColumns(db, table, o)
-  const layout = layoutOf(table, large)
+  const layout = layoutOf(table, await largeColumns(db, table, o))
   // Only these can be resumed without a sort.
   const resumes = table.kind === "ordinary" && table.key.length === 1 && isInteger(table)
   let after: bigint | undefined
@@ -45,12 +51,12 @@ export async function* scanTable(
   for (;;) {
     let bytes = 0
     let more = false
-    const stream = db.query(select(table, layout, after !== undefined), after === undefined ? [] : [after], o)
-    for await (const batch of stream.batches()) {
-      const columns = columnsOf(batch)
+    const params = after === undefined ? [] : [after]
+    const streams = selects(table, layout, after !== undefined).map((sql) => db.query(sql, params, o))
+    for await (const batch of sideBySide(streams, table.name)) {
       const rows: ScannedRow[] = []
       for (let row = 0; row < batch.rows; row++) {
-        const scanned = assemble(table, layout, columns, row, position++, encoding)
+        const scanned = assemble(table, layout, batch.columns, row, position++, encoding)
         rows.push(scanned)
         for (const cell of scanned.cells) bytes += isBytes(cell) ? cell.length + 8 : 8
         if (resumes) after = keyOf(table, scanned)
@@ -126,12 +132,18 @@ function layoutOf({ columns, rowid }: Table, large: ReadonlySet<number>): Layout
   return { select: list, columns: places }
 }
 
-function select(table: Table, { select }: Layout, resumed: boolean): string {
+/** One statement, or several that give the same rows where one can't have so many columns. */
+function selects(table: Table, { select }: Layout, resumed: boolean): string[] {
   const { name, kind, key } = table
   const where = resumed ? `WHERE ${quoteName(key[0]?.name as string)} > ?` : ""
   const order = key.length === 0 ? "" : `ORDER BY ${key.map(orderTerm).join(", ")}`
   // Without a key the table itself is read, and never an index, which has another order.
-  return `SELECT ${select.join(", ")} FROM ${quoteName(name)} ${kind === "ordinary" ? "NOT INDEXED" : ""} ${where} ${order}`
+  const from = `FROM ${quoteName(name)} ${kind === "ordinary" ? "NOT INDEXED" : ""} ${where} ${order}`
+  const statements: string[] = []
+  for (let at = 0; at < select.length; at += columnsAtMost) {
+    statements.push(`SELECT ${select.slice(at, at + columnsAtMost).join(", ")} ${from}`)
+  }
+  return statements
 }
 
 const orderTerm = ({ name, collation, descending }: KeyTerm) =>

@@ -2,7 +2,7 @@ import type { CallOptions, Executor, Statement } from "../../client/index.ts"
 import type { Table } from "../catalog.ts"
 import { bind, type Cell, cellBytes, isLarge } from "../cells.ts"
 import { quoteName, quoteNames } from "../quote.ts"
-import { type ScannedRow, scanTable, slices, valuesOf } from "../scan.ts"
+import { columnsAtMost, type ScannedRow, scanTable, slices, valuesOf } from "../scan.ts"
 import type { Target } from "./target.ts"
 
 /** Bounds of a batch and of a statement, far below what a frame and a statement may have. */
@@ -19,10 +19,6 @@ interface FillOptions extends CallOptions {
   readonly pieces: string
   readonly onBytes: (bytes: number) => void
 }
-
-/** What is written of a table: the columns of an INSERT. */
-export const writtenColumns = ({ rowid, columns }: Table): readonly string[] =>
-  rowid === undefined ? columns : [rowid, ...columns]
 
 export const makePieces = (pieces: string) => `CREATE TABLE ${quoteName(pieces)}(id INTEGER PRIMARY KEY, data BLOB)`
 
@@ -59,7 +55,7 @@ export async function fill(
 
 function insertAll(insert: string, rows: readonly ScannedRow[]): Statement[] {
   const width = valuesOf(rows[0] as ScannedRow).length
-  const step = Math.max(1, Math.min(statementRows, Math.floor(statementParams / width)))
+  const step = width > columnsAtMost ? 1 : Math.max(1, Math.min(statementRows, Math.floor(statementParams / width)))
   const statements: Statement[] = []
   for (let from = 0; from < rows.length; from += step) {
     const bound = rows.slice(from, from + step).map((row) => valuesOf(row).map(bind))

@@ -1,6 +1,7 @@
 import { AgentDBError, type CallOptions, type Executor, type Row } from "../../client/index.ts"
 import { type Catalog, readCatalog, type SchemaObject, type Table } from "../catalog.ts"
 import { quoteName, quoteNames } from "../quote.ts"
+import { columnsAtMost, writtenColumns } from "../scan.ts"
 import { cycles } from "./cycles.ts"
 
 /** Tables that are filled together: one, or several whose foreign keys go round. */
@@ -52,15 +53,17 @@ export async function makePlan(db: Executor, o: CallOptions): Promise<Plan> {
   const isEarly = ({ table, sql }: SchemaObject) => parents.has(lower(table)) && /^CREATE\s+UNIQUE\b/i.test(sql)
   const edges = new Map(ordinary.map(({ name }) => [lower(name), new Set<string>()]))
   for (const { child, parent } of keys) if (byName.has(lower(parent))) edges.get(lower(child))?.add(lower(parent))
+  const groups = cycles(edges).map((names) => ({
+    tables: names.map((name) => byName.get(name) as Table),
+    cyclic: names.length > 1 || (edges.get(names[0] as string)?.has(names[0] as string) ?? false),
+  }))
+  for (const { cyclic, tables } of groups) if (cyclic) tables.forEach(refuseTooWide)
   const taken = new Set([...catalog.objects.map(({ name }) => lower(name)), ...[...catalog.shadows].map(lower)])
   return {
     catalog,
     tables: of("table").filter(isOrdinary),
     earlyIndexes: of("index").filter(isEarly),
-    groups: cycles(edges).map((names) => ({
-      tables: names.map((name) => byName.get(name) as Table),
-      cyclic: names.length > 1 || (edges.get(names[0] as string)?.has(names[0] as string) ?? false),
-    })),
+    groups,
     absent: absentParents(keys.filter(({ parent }) => !byName.has(lower(parent)))),
     indexes: of("index").filter((index) => !isEarly(index)),
     virtual: catalog.tables.filter(({ kind }) => kind === "virtual"),
@@ -82,6 +85,15 @@ function refuseIndexOnly({ name, content, options }: Table): void {
   }
   if (content === "contentless") refuse("it is a contentless FTS5 table, which has an index only")
   if (options.get("locale") === "1") refuse("it is an FTS5 table with locales, which can't be read back")
+}
+
+/** Its rows would have to wait in a table of one column more. */
+function refuseTooWide(table: Table): void {
+  if (writtenColumns(table).length <= columnsAtMost) return
+  throw new AgentDBError(
+    "failed_precondition",
+    `table ${quoteName(table.name)} can't be replayed: its foreign keys go round in a circle, and with its rowid it has more than ${columnsAtMost} columns`,
+  )
 }
 
 /** A target enforces foreign keys, so it would refuse them too, in the middle. */

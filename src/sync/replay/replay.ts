@@ -42,7 +42,8 @@ export interface ReplayOptions {
  *
  * Kept are rowids, AUTOINCREMENT counters, every value to the byte, `user_version` and `application_id`, what
  * ANALYZE found, and the schema as written. `failed_precondition`, before anything is made: rows that violate
- * foreign keys, a contentless FTS5 table, an FTS5 table with locales, a virtual table of an unknown module.
+ * foreign keys, a contentless FTS5 table, an FTS5 table with locales, a virtual table of an unknown module, a table
+ * of 2,000 columns and a rowid whose foreign keys go round in a circle.
  */
 export function replay(options: ReplayOptions): SnapshotSink {
   const { target = "agentdb" } = options

@@ -41,6 +41,15 @@ function fill(page: Page, mebibytes: number): Promise<{ databaseId: string; tip:
   }, mebibytes)
 }
 
+/** The URL of a dump of another database of a MiB. */
+async function dumpOfOne(page: Page): Promise<string> {
+  const { databaseId } = await fill(page, 1)
+  return page.evaluate(async (databaseId) => {
+    const agentdb = await window.agentdbWeb.openAgentDB({ storage: "opfs" })
+    return (await agentdb.dumpDatabase(databaseId)).downloadUrl
+  }, databaseId)
+}
+
 /** Starts `window.writer`, which commits one row after another; each carries the tip that its commit makes. */
 function startWriter(page: Page, databaseId: string): Promise<void> {
   return page.evaluate(async (databaseId) => {
@@ -94,10 +103,13 @@ test(`a dump of ${mebibytes} MiB under a writer: memory stays flat, and the down
   test.skip(!hasSqlite3, noSqlite3)
   test.skip(!canMeasureMemory, "this system does not tell what its processes hold")
   test.setTimeout(60_000 + mebibytes * 1_000)
+  const filled = await fill(await profile.open(site.plain), mebibytes)
+  // What the filling took is given back by then, in a browser of its own, which has done all of it once.
+  await profile.close()
+  await profile.launch()
   const page = await profile.open(site.plain)
-  const filled = await fill(page, mebibytes)
+  await download(page, await dumpOfOne(page), join(profile.folder, "small.sqlite"))
   await startWriter(page, filled.databaseId)
-  // The filling is to be forgotten by then.
   await delay(2_000)
 
   const memory = new MemoryWatch(await profile.browserPid())
@@ -126,7 +138,7 @@ test(`a dump of ${mebibytes} MiB under a writer: memory stays flat, and the down
 
   expect(beside.commits).toBeGreaterThan(0)
   expect(after.commits).toBeGreaterThan(0)
-  expect(memory.growth).toBeLessThanOrEqual(128)
+  expect(memory.growth).toBeLessThanOrEqual(64)
   expect(statSync(path).size).toBeGreaterThan(mebibytes * 2 ** 20)
   expect(askFile(path, "PRAGMA integrity_check")).toBe("ok")
   expect(askFile(path, "PRAGMA journal_mode")).toBe("delete")

@@ -183,6 +183,12 @@ test("what can't be made anew is refused by name, before anything is made", asyn
       ["CREATE TABLE p(id)", "CREATE TABLE c(x REFERENCES p(id))"],
       /foreign keys can't be checked: .*"c" referencing "p"/,
     ],
+    [
+      [
+        `CREATE TABLE tree(${Array.from({ length: 2000 }, (_, i) => (i === 0 ? "c0 UNIQUE" : `c${i}`))}, FOREIGN KEY (c1) REFERENCES tree(c0))`,
+      ],
+      /"tree".*circle.*2000 columns/,
+    ],
   ]
   const before = await databases()
   for (const [statements, message] of refused) {
