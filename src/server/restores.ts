@@ -73,8 +73,8 @@ async function copy(from: Blob, into: SyncFile, copied: (bytes: number) => void)
   // A quota that is too small shows now, not after a gigabyte.
   resize(into, from.size)
   let flushedAt = 0
-  for (let at = 0; at < from.size; ) {
-    const piece = await read(from, at, Math.min(sliceBytes, from.size - at))
+  let at = 0
+  for await (const piece of piecesOf(from)) {
     writePiece(into, piece, at)
     at += piece.length
     if (at - flushedAt >= flushBytes) {
@@ -85,11 +85,52 @@ async function copy(from: Blob, into: SyncFile, copied: (bytes: number) => void)
   }
 }
 
-async function read(from: Blob, at: number, bytes: number): Promise<Uint8Array> {
+/**
+ * A file in pieces, each valid until the next is asked for: all are read into the same memory where that can be, since
+ * garbage of many slices piles up before it is collected.
+ */
+async function* piecesOf(file: Blob): AsyncGenerator<Uint8Array, void> {
+  const reader = readerInto(file)
+  let buffer = new ArrayBuffer(sliceBytes)
   try {
-    return new Uint8Array(await from.slice(at, at + bytes).arrayBuffer())
-  } catch (error) {
-    // The page that holds it has gone, or the file on the user's disk was changed or removed.
-    throw new AgentDBError("invalid_argument", "the file can't be read any more", { cause: error })
+    for (let at = 0; at < file.size; ) {
+      const bytes = Math.min(sliceBytes, file.size - at)
+      if (!reader) yield await read(file, at, bytes)
+      else {
+        for (let filled = 0; filled < bytes; ) {
+          const { value } = await reader.read(new Uint8Array(buffer, filled, bytes - filled)).catch(unreadable)
+          if (!value || value.length === 0) return unreadable()
+          filled += value.length
+          buffer = value.buffer
+        }
+        yield new Uint8Array(buffer, 0, bytes)
+      }
+      at += bytes
+    }
+  } finally {
+    await reader?.cancel().catch(() => {})
   }
+}
+
+/** Undefined where its streams can't be read so. */
+function readerInto(file: Blob): ReadableStreamBYOBReader | undefined {
+  try {
+    return file.stream().getReader({ mode: "byob" })
+  } catch {
+    return undefined
+  }
+}
+
+async function read(from: Blob, at: number, bytes: number): Promise<Uint8Array> {
+  return new Uint8Array(
+    await from
+      .slice(at, at + bytes)
+      .arrayBuffer()
+      .catch(unreadable),
+  )
+}
+
+/** The page that holds it has gone, or the file on the user's disk was changed or removed. */
+function unreadable(cause?: unknown): never {
+  throw new AgentDBError("invalid_argument", "the file can't be read any more", { cause })
 }
