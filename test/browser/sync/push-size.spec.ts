@@ -5,9 +5,12 @@ import { join } from "node:path"
 import { pipeline } from "node:stream/promises"
 import { setTimeout as delay } from "node:timers/promises"
 import type { Page } from "@playwright/test"
+import type { AgentDBServer } from "../../../src/node/serve.ts"
 import { expect, test } from "../../fixtures/browser.ts"
 import { canMeasureMemory, MemoryWatch } from "../../fixtures/memory.ts"
+import { startServer } from "../../fixtures/node-server.ts"
 import type { Profile } from "../../fixtures/profile.ts"
+import { token } from "../../fixtures/service.ts"
 import { TusStore } from "../../fixtures/tus-store.ts"
 import { fill, look, push, type Target } from "./pushing.ts"
 
@@ -68,15 +71,13 @@ for (const [name, start] of Object.entries(receivers)) {
   })
 }
 
-test(`replay: a push of ${mebibytes} MiB between two services of the browser needs no memory for it`, async ({
-  profile,
-  site,
-}) => {
+test(`replay: a push of ${mebibytes} MiB to another AgentDB needs no memory for it`, async ({ profile, site }) => {
   prepare(3_000)
+  await using server = await startServer()
   const { page, databaseId } = await filled(profile, site.plain)
-  await replay(page, (await filled(profile, site.plain, 16, page)).databaseId)
+  await replay(page, await fill(page, 16 * 1_024), server)
 
-  const { rows } = await measured(profile, "replay: push", () => replay(page, databaseId))
+  const { rows } = await measured(profile, "replay: push", () => replay(page, databaseId, server))
   expect(rows).toBe(mebibytes * 1_024)
 })
 
@@ -110,10 +111,8 @@ function prepare(msPerMebibyte: number): void {
 }
 
 /** A database of about this size, in a browser of its own: what the filling took is given back by then. */
-async function filled(profile: Profile, url: string, size = mebibytes, page?: Page) {
-  const first = page ?? (await profile.open(url))
-  const databaseId = await fill(first, size * 1_024)
-  if (page) return { page, databaseId }
+async function filled(profile: Profile, url: string) {
+  const databaseId = await fill(await profile.open(url), mebibytes * 1_024)
   await profile.close()
   await profile.launch()
   return { page: await profile.open(url), databaseId }
@@ -136,17 +135,19 @@ async function measured<T>(profile: Profile, what: string, work: () => Promise<T
 }
 
 /** How many rows have arrived. */
-function replay(page: Page, databaseId: string): Promise<{ rows: unknown }> {
-  return page.evaluate(async (databaseId) => {
-    const { openAgentDB, sync } = window.agentdbWeb
-    const [from, service] = await Promise.all([openAgentDB(), openAgentDB({ name: "cloud" })])
-    const to = sync.replay({ service, connect: (id) => service.connect(id), target: "cloud" })
-    const pushed = await sync.pushSnapshot({ from, databaseId, to })
-    const db = await service.connect(pushed.databaseId as string)
+function replay(page: Page, databaseId: string, { url, wsUrl }: AgentDBServer): Promise<{ rows: unknown }> {
+  const target = { databaseId, url, wsUrl, token: token() }
+  return page.evaluate(async ({ databaseId, url, wsUrl, token }) => {
+    const { client, openAgentDB, sync } = window.agentdbWeb
+    const service = new client.AgentDBServiceClient({ url, token })
+    const connect = (databaseId: string) => client.connect({ link: wsUrl, databaseId, token })
+    const to = sync.replay({ service, connect, target: url })
+    const pushed = await sync.pushSnapshot({ from: await openAgentDB(), databaseId, to })
+    const db = await connect(pushed.databaseId as string)
     const row = await db.query("SELECT count(*) AS rows FROM t").first()
     await db.close()
     return { rows: row?.["rows"] }
-  }, databaseId)
+  }, target)
 }
 
 /** As a person does: by a link on the page. */
