@@ -1,4 +1,5 @@
-import { createServer, type IncomingMessage, type Server } from "node:http"
+import type { EventEmitter } from "node:events"
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 import type { WebSocket } from "ws"
 import { CloseCode } from "../link/link.ts"
@@ -31,12 +32,14 @@ export interface AgentDBServer extends AsyncDisposable {
   readonly url: string
   /** The WebSocket's whole address. */
   readonly wsUrl: string
-  /** Closes every socket with 1001 and every database, and lets the port go. Idempotent. */
+  /** Closes every socket with 1001 and every database, lets answers under way end, and the port go. Idempotent. */
   close(): Promise<void>
 }
 
 /** A peer that does not answer the close is cut off. */
 const closePatienceMs = 1_000
+/** So is one that takes longer for the rest of its answer, which may be a download. */
+const answerPatienceMs = 5_000
 
 /** @param workerUrl of `worker.ts` in one file, with sqlite3.wasm beside it. */
 export async function serve(options: ServeOptions, workerUrl: URL): Promise<AgentDBServer> {
@@ -47,6 +50,7 @@ export async function serve(options: ServeOptions, workerUrl: URL): Promise<Agen
   const ondump = (path: string, file: string, expiresAt: number) => dumps.add(path, file, expiresAt)
   const supervisor = new Supervisor({ workerUrl, keys, limits, ondump }, log)
   const sockets = new Set<WebSocket>()
+  const answering = new Set<ServerResponse>()
   let opened = 0
   let url = ""
 
@@ -65,7 +69,11 @@ export async function serve(options: ServeOptions, workerUrl: URL): Promise<Agen
 
   const server = createServer()
   const context = { dumps, log, life: () => supervisor.life, origin: () => url }
-  server.on("request", (request, response) => void answerHttp(request, response, context))
+  server.on("request", (request, response) => {
+    answering.add(response)
+    response.once("close", () => answering.delete(response))
+    void answerHttp(request, response, context)
+  })
   server.on(
     "upgrade",
     upgrader(limits.maxFrameBytes, () => supervisor.life !== undefined, onsocket),
@@ -74,7 +82,10 @@ export async function serve(options: ServeOptions, workerUrl: URL): Promise<Agen
   const shut = async () => {
     const closed = new Promise<void>((resolve) => server.close(() => resolve()))
     await supervisor.close()
-    await allClosed(sockets)
+    await Promise.all([
+      allClosed(sockets, closePatienceMs, (socket) => socket.terminate()),
+      allClosed(answering, answerPatienceMs, (response) => response.destroy()),
+    ])
     server.closeAllConnections()
     dumps.clear()
     await closed
@@ -115,11 +126,14 @@ async function listen(server: Server, port: number, host: string): Promise<strin
   return `http://${family === "IPv6" ? `[${own}]` : own}:${taken}`
 }
 
-async function allClosed(sockets: Set<WebSocket>): Promise<void> {
-  const open = [...sockets]
-  const timer = setTimeout(() => {
-    for (const socket of open) socket.terminate()
-  }, closePatienceMs)
-  await Promise.all(open.map((socket) => new Promise((resolve) => socket.once("close", resolve))))
+/** Waits for those that are open now; whoever is so after `patienceMs` is cut off. */
+async function allClosed<T extends EventEmitter>(
+  current: Set<T>,
+  patienceMs: number,
+  cutOff: (one: T) => void,
+): Promise<void> {
+  const open = [...current]
+  const timer = setTimeout(() => open.forEach(cutOff), patienceMs)
+  await Promise.all(open.map((one) => new Promise((resolve) => one.once("close", resolve))))
   clearTimeout(timer)
 }

@@ -86,6 +86,20 @@ test("a dump is there while the worker is busy, and gone when its time is over",
   await expect.poll(async () => (await fetch(downloadUrl)).status, { timeout: 15_000 }).toBe(404)
 })
 
+test("closing lets a download end that is under way, and no other", async () => {
+  const mine = await startServer()
+  const peer = await connectPeer(mine)
+  await peer.exec("CREATE TABLE t AS SELECT zeroblob(30000000) AS x")
+  const client = new AgentDBServiceClient({ url: mine.url, token: token() })
+  const { downloadUrl } = await client.dumpDatabase(mine.databaseId)
+  const { body, headers } = await fetch(downloadUrl)
+  const closed = mine.close()
+  expect(await peer.closed).toMatchObject({ code: 1001 })
+  await expect(fetch(downloadUrl)).rejects.toThrow("fetch failed")
+  expect((await new Response(body).arrayBuffer()).byteLength).toBe(Number(headers.get("content-length")))
+  await closed
+})
+
 test("a body of more than 1 MiB is refused, by its announced length and by its own", async () => {
   const whole = `{"database_id":"${"x".repeat(1024 * 1024)}"}`
   const announced = await call("GetDatabase", whole)
