@@ -1,5 +1,5 @@
 import { AgentDBError } from "../client/index.ts"
-import { canceled } from "./online.ts"
+import { canceled, isOnline } from "./online.ts"
 import { delayBefore, pause, type Retry, retryAfterMs } from "./retry.ts"
 
 /** Pieces become Blobs, which the browser keeps on disk when they are many. */
@@ -14,20 +14,25 @@ interface Received {
   totalBytes: number | undefined
 }
 
+interface DownloadOptions {
+  readonly retry: Retry
+  readonly signal: AbortSignal
+  /** Before each attempt. */
+  readonly awaitNetwork: (bytes: number, totalBytes: number | undefined) => Promise<void>
+  readonly onProgress: (bytes: number, totalBytes: number | undefined) => void
+}
+
 /**
  * Fetches a file of any size. A connection that breaks is taken up where it was if the server serves ranges of what
  * it names by a strong ETag, and else from the start.
  * @throws AgentDBError `canceled`, `not_found` and its like for an answer that no repetition would change,
  * `unavailable` if it failed too often
  */
-export async function download(
-  url: string,
-  retry: Retry,
-  signal: AbortSignal,
-  onProgress: (bytes: number, totalBytes: number | undefined) => void,
-): Promise<Blob> {
+export async function download(url: string, options: DownloadOptions): Promise<Blob> {
+  const { retry, signal, awaitNetwork, onProgress } = options
   let received = nothing()
   for (let failures = 0; ; ) {
+    await awaitNetwork(received.bytes, received.totalBytes)
     const before = received.bytes
     let waitMs: number | undefined
     try {
@@ -47,7 +52,8 @@ export async function download(
       if (signal.aborted) throw canceled()
       if (error instanceof AgentDBError) throw error
     }
-    if (received.bytes > before) failures = 0
+    // A network that went is waited for, and no fault of the server's.
+    if (received.bytes > before || !isOnline()) failures = 0
     failures++
     if (failures >= retry.attempts) throw new AgentDBError("unavailable", `${withoutQuery(url)} can't be fetched`)
     await pause(waitMs ?? delayBefore(retry, failures), signal)

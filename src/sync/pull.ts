@@ -1,10 +1,12 @@
 import { AgentDBError, type AgentDBServiceClient } from "../client/index.ts"
 import type { AgentDB } from "../host/agentdb.ts"
 import { download } from "./download.ts"
+import { isOnline, offline, online } from "./online.ts"
 import { type RetryOptions, resolveRetry } from "./retry.ts"
 
 export interface PullProgress {
-  readonly phase: "download" | "restore"
+  /** `waiting` is for the network. */
+  readonly phase: "waiting" | "download" | "restore"
   readonly bytes: number
   /** Undefined while the server does not say. */
   readonly totalBytes: number | undefined
@@ -18,6 +20,8 @@ interface PullTarget {
   readonly signal?: AbortSignal | undefined
   readonly retry?: RetryOptions | undefined
   readonly onProgress?: ((progress: PullProgress) => void) | undefined
+  /** Wait for a network instead of failing with `unavailable`, also when it goes in the middle. */
+  readonly whenOnline?: boolean | undefined
 }
 
 /** From the address of a SQLite file, or from a database of a cloud. */
@@ -50,13 +54,21 @@ export interface PullResult {
  * repetition would change, `unavailable` if the download failed too often
  */
 export async function pullSnapshot(options: PullOptions): Promise<PullResult> {
-  const { into, region, ttlSeconds, onProgress = () => {} } = options
+  const { into, region, ttlSeconds, whenOnline = false, onProgress = () => {} } = options
   const signal = options.signal ?? new AbortController().signal
   if (signal.aborted) throw new AgentDBError("canceled", "canceled before it began")
+  const awaitNetwork = async (bytes = 0, totalBytes?: number) => {
+    if (isOnline()) return
+    if (!whenOnline) throw offline()
+    onProgress({ phase: "waiting", bytes, totalBytes })
+    await online(signal)
+  }
+  await awaitNetwork()
   const source = await locate(options, signal)
-  const file = await download(source.url, resolveRetry(options.retry), signal, (bytes, totalBytes) =>
-    onProgress({ phase: "download", bytes, totalBytes }),
-  )
+  const file = await download(source.url, {
+    ...{ retry: resolveRetry(options.retry), signal, awaitNetwork },
+    onProgress: (bytes, totalBytes) => onProgress({ phase: "download", bytes, totalBytes }),
+  })
   const restored = await into.restoreDatabase(file, {
     ...{ region, ttlSeconds, signal },
     onProgress: (progress) => onProgress({ phase: "restore", ...progress }),

@@ -1,7 +1,7 @@
 import { AgentDBError, type PushProgress, type SinkResult, type SnapshotSink } from "../client/index.ts"
 import type { AgentDB } from "../host/agentdb.ts"
 import { HeldSource } from "./held-source.ts"
-import { canceled, isOnline, online } from "./online.ts"
+import { canceled, isOnline, offline, online } from "./online.ts"
 import { type Place, type PushRecord, recall, recordMore, recordStart } from "./push-records.ts"
 import { withTurn } from "./turn.ts"
 
@@ -92,7 +92,7 @@ async function push(options: PushOptions, place: Place, signal: AbortSignal): Pr
 
 async function awaitNetwork(whenOnline: boolean, signal: AbortSignal, onProgress: (progress: PushProgress) => void) {
   if (isOnline()) return
-  if (!whenOnline) throw new AgentDBError("unavailable", "there is no network; `whenOnline: true` waits for it")
+  if (!whenOnline) throw offline()
   onProgress({ phase: "waiting", doneBytes: 0, totalBytes: 0 })
   await online(signal)
 }
