@@ -6,19 +6,19 @@ const all = process.env["AGENTDB_SAMPLE"] === "all"
 
 const examples = examplesOf("src/testing/README.md")
 
-/** What the page's last example shows, which has no test in it. */
-const alone = `import { expect, test } from "@playwright/test"
-test("a page of its own", async ({ page }) => {
-  await page.goto("/alone.html")
-  await expect(page.locator("body")).toHaveText("no server anywhere")
+/** What a page among the examples shows, which has no test in it. */
+const shows = (name: string, text: string) => `import { expect, test } from "@playwright/test"
+test("${name}", async ({ page }) => {
+  await page.goto("/${name}")
+  await expect(page.locator("body")).toHaveText("${text}")
 })`
 
 test("the examples of how to test an agent run as they are written, over the packed package", async () => {
   test.setTimeout(all ? 600_000 : 180_000)
   using project = await SampleProject.create(examples)
   const tarball = await project.pack()
-  if (!all) await project.link(tarball, [...dependencies(), "@playwright/test", "vite"])
-  project.write("tests/alone.spec.js", alone)
+  if (!all) await project.link(tarball, [...dependencies(), "@playwright/test", "vite", "msw"])
+  project.write("tests/alone.spec.js", shows("alone.html", "no server anywhere"))
   const withBrowser = project.useBrowser()
 
   const ran: string[] = []
@@ -29,8 +29,12 @@ test("the examples of how to test an agent run as they are written, over the pac
     }
     if (command.startsWith("npx vitest") && !all) continue
     const output = await project.run(command.startsWith("npx playwright") ? `${command} ${withBrowser}` : command)
-    ran.push(`${command}: ${/\d+ passed|pass \d+/.exec(output)?.[0]}`)
+    const [count] = /\d+ passed|pass \d+/.exec(output) ?? []
+    if (count) ran.push(`${command}: ${count}`)
   }
+  // Its packages come with a later example.
+  project.write("tests/mocked.spec.js", shows("mocked.html", "written through msw"))
+  expect(await project.run(`npx playwright test mocked ${withBrowser}`)).toContain("1 passed")
   const vitest = all ? ["npx vitest run --dir unit: 1 passed"] : []
   expect(ran).toEqual(["npx playwright test: 4 passed", ...vitest, "node --test server/agent.test.js: pass 1"])
 })

@@ -104,10 +104,10 @@ export const clientFaults = [
     'encoder.encode(json.replace(/"(\\d+)"/g, "$1")))',
   ),
   fault(
-    "a protobuf request is answered in JSON's type",
+    "a protobuf request is answered in JSON",
     "server/twirp.ts",
-    'response(200, "application/protobuf"',
-    'response(200, "application/json"',
+    "toBinary(method.output, output))",
+    "encoder.encode(toJsonString(method.output, output)))",
   ),
   fault(
     "a content type with parameters is unknown",
