@@ -2,6 +2,7 @@ import { closeSync, ftruncateSync, mkdirSync, openAsBlob, openSync, readSync, rm
 import { join } from "node:path"
 import { MemoryStorage } from "../storage/memory.ts"
 import type { DumpFile, SyncFile } from "../storage/storage.ts"
+import { AgentDBError } from "../wire/errors.ts"
 
 /**
  * Databases in memory, and their dumps in files: a copy of each of them for its fifteen minutes would be more than the
@@ -26,10 +27,8 @@ export class DiskDumpStorage extends MemoryStorage {
   }
 
   override async createDump(): Promise<DumpFile> {
-    // Only this user's, since a database may be; anew where a cleaner of old files has been.
-    mkdirSync(this.#folder, { recursive: true, mode: 0o700 })
     const path = join(this.#folder, `${++this.#made}.sqlite`)
-    const file = new DiskFile(path)
+    const file = this.#newFile(path)
     return {
       file,
       publish: async () => {
@@ -46,6 +45,17 @@ export class DiskDumpStorage extends MemoryStorage {
   }
 
   override async removeDump(): Promise<void> {}
+
+  #newFile(path: string): DiskFile {
+    try {
+      // Only this user's, since a database may be; anew where a cleaner of old files has been.
+      mkdirSync(this.#folder, { recursive: true, mode: 0o700 })
+      return new DiskFile(path)
+    } catch (cause) {
+      const why = AgentDBError.from(cause).message
+      throw new AgentDBError("failed_precondition", `no file for the dump can be made: ${why}`, { cause })
+    }
+  }
 }
 
 /** Nothing of it has to survive this process. */

@@ -58,7 +58,7 @@ export class RoutedAgentDB extends TestAgentDB {
 
   #join(page: WebSocketRoute): void {
     const socket = new RoutedSocket(() => this.service.openLink(), {
-      send: (frame) => page.send(Buffer.from(frame.buffer)),
+      send: (frame) => page.send(Buffer.from(frame.buffer, frame.byteOffset, frame.byteLength)),
       close: ({ code, reason }) => void page.close({ code, reason }),
     })
     page.onMessage((message) => socket.receive(message))

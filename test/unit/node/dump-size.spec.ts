@@ -14,7 +14,7 @@ import { askFile, hasSqlite3 } from "../../fixtures/sqlite3-cli.ts"
 const mebibytes = Number(process.env["AGENTDB_DUMP_MIB"] ?? 40)
 const copies = 3
 /** Of slices and of garbage; the copies together have far more. */
-const boundMiB = 60
+const boundMiB = 80
 
 const download = async (url: string, path: string) => {
   const { body } = await fetch(url)

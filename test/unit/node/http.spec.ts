@@ -86,6 +86,21 @@ test("a dump is there while the worker is busy, and gone when its time is over",
   await expect.poll(async () => (await fetch(downloadUrl)).status, { timeout: 15_000 }).toBe(404)
 })
 
+test("where no temporary file can be made, a dump says so, and everything else goes on", async () => {
+  const before = process.env["TMPDIR"]
+  process.env["TMPDIR"] = "/dev/null"
+  await using server = await startServer().finally(() => {
+    if (before === undefined) delete process.env["TMPDIR"]
+    else process.env["TMPDIR"] = before
+  })
+  const client = new AgentDBServiceClient({ url: server.url, token: token() })
+  await expect(client.dumpDatabase(server.databaseId)).rejects.toMatchObject({
+    code: "failed_precondition",
+    message: expect.stringContaining("no file for the dump can be made: ENOTDIR"),
+  })
+  expect(await client.getDatabase(server.databaseId)).toMatchObject({ tip: 0 })
+})
+
 test("closing lets a download end that is under way, and no other", async () => {
   const mine = await startServer()
   const peer = await connectPeer(mine)
