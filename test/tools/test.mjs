@@ -15,6 +15,8 @@ process.on("exit", (code) => {
 
 ensureInstalled()
 const { ensureBrowser, findBrowser } = await import("./browser.mjs")
+const { ensureSqlite3 } = await import("./sqlite3.mjs")
+ensureSqlite3()
 process.exitCode = (await ensureBrowser()) ? await runTests() : 1
 
 function runTests() {

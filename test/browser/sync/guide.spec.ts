@@ -4,14 +4,18 @@ import type { AddressInfo } from "node:net"
 import { join } from "node:path"
 import type { S3Client } from "@aws-sdk/client-s3"
 import type { Page } from "@playwright/test"
-import type { PushResult } from "../../../src/sync/index.ts"
+import { AgentDBServiceClient } from "../../../src/client/index.ts"
+import type { PushChangesResult, PushResult } from "../../../src/sync/index.ts"
 import { expect, openHarness, test } from "../../fixtures/browser.ts"
+import { startServer } from "../../fixtures/node-server.ts"
 import { ObjectStore } from "../../fixtures/object-store.ts"
 import { examplesOf } from "../../fixtures/sample-project.ts"
+import { token } from "../../fixtures/service.ts"
 import { cache } from "../../tools/paths.mjs"
-import { fill, sha256 } from "./pushing.ts"
+import { addRow, fill, sha256 } from "./pushing.ts"
 
-const { files } = examplesOf("src/sync/README.md")
+const guides = ["src/sync/README.md", "src/sync/replay/README.md"]
+const files = new Map(guides.flatMap((guide) => [...examplesOf(guide).files]))
 
 let folder = ""
 test.beforeEach(async () => {
@@ -24,14 +28,14 @@ test.afterEach(() => rm(folder, { recursive: true }))
 
 const load = (name: string) => import(join(folder, `${name}.mjs`))
 
-const call = (page: Page, name: string, ...args: string[]): Promise<PushResult> =>
+const call = <T = PushResult>(page: Page, name: string, ...args: unknown[]): Promise<T> =>
   page.evaluate(`${expressionOf(name)}(...${JSON.stringify(args)})`)
 
 /** The function that an example exports, as code for a page without a bundler. */
 function expressionOf(name: string): string {
   const code = (files.get(name) ?? "")
     .replaceAll(/import (\{.*\}) from "agentdb-web"/g, "const $1 = window.agentdbWeb")
-    .replaceAll(/import (\{.*\}) from "agentdb-web\/sync"/g, "const $1 = window.agentdbWeb.sync")
+    .replaceAll(/import (\{.*\}) from "agentdb-web\/(client|sync)"/g, "const $1 = window.agentdbWeb.$2")
   expect(code).not.toContain("import ")
   const [before = "", body = ""] = code.split("export ")
   return `(() => { ${before}; return (${body}) })()`
@@ -78,4 +82,24 @@ test("the guide's way to a tus server works as it stands, and its server refuses
     server.closeAllConnections()
     await new Promise<void>((resolve) => server.close(() => resolve()))
   }
+})
+
+test("the guide's way to another AgentDB works as it stands, and so does sending only what changed", async ({
+  page,
+  site,
+}) => {
+  await using server = await startServer()
+  const service = new AgentDBServiceClient({ url: server.url, token: token() })
+  await openHarness(page, site.plain)
+  const databaseId = await fill(page, 100)
+  const target = { url: server.url, wsUrl: server.wsUrl, token: token() }
+  const pushed = await call(page, "replicate.js", databaseId, target)
+  expect(pushed).toMatchObject({ sink: "replay", target: server.url, pushed: true })
+  expect(await service.getDatabase(pushed.databaseId ?? "")).toMatchObject({ databaseId: pushed.databaseId })
+
+  const first = await call<PushChangesResult>(page, "send-changes.js", databaseId, target)
+  expect(first).toMatchObject({ mode: "snapshot", reason: expect.stringContaining("nothing was pushed before") })
+  await addRow(page, databaseId)
+  const second = await call<PushChangesResult>(page, "send-changes.js", databaseId, target)
+  expect(second).toMatchObject({ mode: "changes", rows: 1, databaseId: first.databaseId })
 })

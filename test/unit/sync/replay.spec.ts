@@ -1,4 +1,5 @@
 import { expect, test } from "@playwright/test"
+import { AgentDBServiceClient } from "../../../src/client/index.ts"
 import { contentHash, replay } from "../../../src/sync/index.ts"
 import { databaseId, startDatabase } from "../../fixtures/engine.ts"
 import { type NodeServer, startServer } from "../../fixtures/node-server.ts"
@@ -197,6 +198,13 @@ test("what can't be made anew is refused by name, before anything is made", asyn
     await expect(pushed).rejects.toMatchObject({ code: "failed_precondition", message: expect.stringMatching(message) })
   }
   expect(await databases()).toEqual(before)
+})
+
+test("a token that the target refuses is told as it is", async () => {
+  const source = await quietSource(service, ["CREATE TABLE t(a)"])
+  const stranger = new AgentDBServiceClient({ url: server.url, token: "no token" })
+  const pushed = replay({ ...targetOf(server), service: stranger }).write(source, sinkOptions())
+  await expect(pushed).rejects.toMatchObject({ code: "unauthenticated" })
 })
 
 test("rows that violate foreign keys are named, before anything is made", async () => {
