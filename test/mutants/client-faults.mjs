@@ -131,12 +131,7 @@ export const clientFaults = [
     "lastPingTimestampMs: message.value.timestampMs",
     "lastPingTimestampMs: 0n",
   ),
-  fault(
-    "frames over the limit are taken",
-    "node/serve.ts",
-    "upgrader(limits.maxFrameBytes,",
-    "upgrader(2 * limits.maxFrameBytes,",
-  ),
+  fault("frames over 16 MiB are taken", "wire/limits.ts", "maxFrameBytes: 16 * MiB", "maxFrameBytes: 64 * MiB"),
   fault("a Cancel does not reach a busy worker", "node/socket.ts", "    tellCancel(frame)\n", ""),
   fault(
     "frames leave as text",

@@ -65,6 +65,8 @@ test("a client in Python, with aiohttp and protoc's own code, does everything", 
       "still there": [[5]],
       "too big": ["closed"],
       "close code": 1009,
+      text: 1003,
+      refused: ["unauthenticated", 1008],
     })
   } finally {
     rmSync(folder, { recursive: true })
