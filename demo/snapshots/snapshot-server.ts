@@ -31,6 +31,6 @@ export class SnapshotServer {
 
   /** Nothing is signed: the server is this machine's own. */
   sinkOf(databaseId: string): SnapshotSink {
-    return presignedPut({ url: this.urlOf(`${databaseId}.sqlite`) })
+    return presignedPut({ url: this.urlOf(`${databaseId}.sqlite`), needsNetwork: false })
   }
 }

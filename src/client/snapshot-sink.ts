@@ -79,6 +79,8 @@ export interface SnapshotSink {
   readonly name: string
   /** The place, without credentials: pushes are remembered by database, name and target. */
   readonly target: string
+  /** False if the target is reached although the browser believes to be offline; the default is true. */
+  readonly needsNetwork?: boolean
   /**
    * Writes the database and resolves once it is whole at the other end. Rejects with an AgentDBError: `canceled`
    * if `signal` aborts, `failed_precondition` if the target holds something newer, `unavailable` if it can't be

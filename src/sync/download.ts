@@ -17,6 +17,8 @@ interface Received {
 interface DownloadOptions {
   readonly retry: Retry
   readonly signal: AbortSignal
+  /** A network that went is waited for, and no fault of the server's. */
+  readonly whenOnline: boolean
   /** Before each attempt. */
   readonly awaitNetwork: (bytes: number, totalBytes: number | undefined) => Promise<void>
   readonly onProgress: (bytes: number, totalBytes: number | undefined) => void
@@ -29,7 +31,7 @@ interface DownloadOptions {
  * `unavailable` if it failed too often
  */
 export async function download(url: string, options: DownloadOptions): Promise<Blob> {
-  const { retry, signal, awaitNetwork, onProgress } = options
+  const { retry, signal, whenOnline, awaitNetwork, onProgress } = options
   let received = nothing()
   for (let failures = 0; ; ) {
     await awaitNetwork(received.bytes, received.totalBytes)
@@ -52,8 +54,7 @@ export async function download(url: string, options: DownloadOptions): Promise<B
       if (signal.aborted) throw canceled()
       if (error instanceof AgentDBError) throw error
     }
-    // A network that went is waited for, and no fault of the server's.
-    if (received.bytes > before || !isOnline()) failures = 0
+    if (received.bytes > before || (whenOnline && !isOnline())) failures = 0
     failures++
     if (failures >= retry.attempts) throw new AgentDBError("unavailable", `${withoutQuery(url)} can't be fetched`)
     await pause(waitMs ?? delayBefore(retry, failures), signal)

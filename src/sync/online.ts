@@ -23,7 +23,3 @@ export function online(signal: AbortSignal): Promise<void> {
 }
 
 export const canceled = (): AgentDBError => new AgentDBError("canceled", "aborted by its signal")
-
-/** What those who do not wait for a network are told. */
-export const offline = (): AgentDBError =>
-  new AgentDBError("unavailable", "there is no network; `whenOnline: true` waits for it")

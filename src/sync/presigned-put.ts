@@ -55,6 +55,8 @@ interface CommonOptions {
   /** The version that may be replaced although this browser did not put it there, such as one that was pulled. */
   etag?: string | undefined
   retry?: RetryOptions | undefined
+  /** False for a server of this machine, which is tried although the browser believes to be offline. */
+  needsNetwork?: boolean | undefined
   /** No byte for so long is a lost connection; default 120,000 ms. */
   stallMs?: number | undefined
 }
@@ -74,11 +76,11 @@ export type PresignedPutOptions = CommonOptions &
  * for a signature that is refused, or that has expired with nobody to ask for a new one.
  */
 export function presignedPut(options: PresignedPutOptions): SnapshotSink {
-  const { url } = options
+  const { url, needsNetwork = true } = options
   const target = options.target ?? (typeof url === "function" ? undefined : parse(url).target)
   if (!target) throw new AgentDBError("invalid_argument", "presignedPut: a `url` that is a function needs a `target`")
   const name = "presignedPut"
-  return { name, target, write: (source, sinkOptions) => new Upload(options, source, sinkOptions).run() }
+  return { name, target, needsNetwork, write: (source, sinkOptions) => new Upload(options, source, sinkOptions).run() }
 }
 
 /** A signature that was just made and is refused as expired again and again is a matter of clocks. */
@@ -115,7 +117,7 @@ class Upload {
       if ("done" in condition) return condition.done
       const answer = await this.#put(file, ready, condition.headers)
       if (answer === undefined || isTransient(answer)) {
-        if (++failures >= this.#retry.attempts || !isOnline()) throw unreachable(answer)
+        if (++failures >= this.#retry.attempts || this.#isCutOff) throw unreachable(answer)
         const after = answer && retryAfterMs(answer.header("retry-after"))
         await pause(Math.max(after ?? 0, delayBefore(this.#retry, failures)), this.#sink.signal)
       } else if (isExpiry(answer, ready.url)) {
@@ -130,6 +132,10 @@ class Upload {
         return this.#verified(file, ready, answer)
       } else throw refusal(answer)
     }
+  }
+
+  get #isCutOff(): boolean {
+    return this.#options.needsNetwork !== false && !isOnline()
   }
 
   get #signer(): Sign | undefined {

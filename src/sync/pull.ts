@@ -1,7 +1,7 @@
 import { AgentDBError, type AgentDBServiceClient } from "../client/index.ts"
 import type { AgentDB } from "../host/agentdb.ts"
 import { download } from "./download.ts"
-import { isOnline, offline, online } from "./online.ts"
+import { isOnline, online } from "./online.ts"
 import { type RetryOptions, resolveRetry } from "./retry.ts"
 
 export interface PullProgress {
@@ -20,7 +20,7 @@ interface PullTarget {
   readonly signal?: AbortSignal | undefined
   readonly retry?: RetryOptions | undefined
   readonly onProgress?: ((progress: PullProgress) => void) | undefined
-  /** Wait for a network instead of failing with `unavailable`, also when it goes in the middle. */
+  /** Wait for a network instead of trying without one, also when it goes in the middle. */
   readonly whenOnline?: boolean | undefined
 }
 
@@ -58,15 +58,15 @@ export async function pullSnapshot(options: PullOptions): Promise<PullResult> {
   const signal = options.signal ?? new AbortController().signal
   if (signal.aborted) throw new AgentDBError("canceled", "canceled before it began")
   const awaitNetwork = async (bytes = 0, totalBytes?: number) => {
-    if (isOnline()) return
-    if (!whenOnline) throw offline()
+    // Else it is tried all the same: the file may be on this machine.
+    if (isOnline() || !whenOnline) return
     onProgress({ phase: "waiting", bytes, totalBytes })
     await online(signal)
   }
   await awaitNetwork()
   const source = await locate(options, signal)
   const file = await download(source.url, {
-    ...{ retry: resolveRetry(options.retry), signal, awaitNetwork },
+    ...{ retry: resolveRetry(options.retry), signal, whenOnline, awaitNetwork },
     onProgress: (bytes, totalBytes) => onProgress({ phase: "download", bytes, totalBytes }),
   })
   const restored = await into.restoreDatabase(file, {

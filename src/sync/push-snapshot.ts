@@ -1,7 +1,7 @@
 import { AgentDBError, type PushProgress, type SinkResult, type SnapshotSink } from "../client/index.ts"
 import type { AgentDB } from "../host/agentdb.ts"
 import { HeldSource } from "./held-source.ts"
-import { canceled, isOnline, offline, online } from "./online.ts"
+import { canceled, isOnline, online } from "./online.ts"
 import { type Place, type PushRecord, recall, recordMore, recordStart } from "./push-records.ts"
 import { withTurn } from "./turn.ts"
 
@@ -52,6 +52,7 @@ const copiesAtMost = 3
 
 async function push(options: PushOptions, place: Place, signal: AbortSignal): Promise<PushResult> {
   const { from, databaseId, to, force = false, whenOnline = false, onProgress = () => {} } = options
+  const { needsNetwork = true } = to
   const before = await recall(place)
   const { tip } = await from.getDatabase(databaseId)
   if (!force && !before.unfinished && before.last?.tip === tip) return { ...resultOf(before.last), pushed: false }
@@ -66,7 +67,7 @@ async function push(options: PushOptions, place: Place, signal: AbortSignal): Pr
   })
   try {
     for (let again = copiesAtMost; ; ) {
-      await awaitNetwork(whenOnline, signal, onProgress)
+      if (needsNetwork) await awaitNetwork(whenOnline, signal, onProgress)
       try {
         // This very push is an unfinished one too, once it has been cut.
         const { last, unfinished } = await recall(place)
@@ -75,7 +76,7 @@ async function push(options: PushOptions, place: Place, signal: AbortSignal): Pr
         await recordMore(id, { ...written, targetDatabaseId, resume: undefined, state: "done", endedAt: Date.now() })
         return { ...result, sink: to.name, target: to.target, sourceId: databaseId, pushed: true }
       } catch (error) {
-        const cutByNetwork = whenOnline && !isOnline()
+        const cutByNetwork = needsNetwork && whenOnline && !isOnline()
         const cutByWorker = !cutByNetwork && (await source.isLost()) && --again > 0
         if (signal.aborted || !(cutByNetwork || cutByWorker)) throw error
       }
@@ -92,7 +93,7 @@ async function push(options: PushOptions, place: Place, signal: AbortSignal): Pr
 
 async function awaitNetwork(whenOnline: boolean, signal: AbortSignal, onProgress: (progress: PushProgress) => void) {
   if (isOnline()) return
-  if (!whenOnline) throw offline()
+  if (!whenOnline) throw new AgentDBError("unavailable", "there is no network; `whenOnline: true` waits for it")
   onProgress({ phase: "waiting", doneBytes: 0, totalBytes: 0 })
   await online(signal)
 }

@@ -50,6 +50,8 @@ export function replay(options: ReplayOptions): SnapshotSink {
   return {
     name: "replay",
     target,
+    // Another service of this browser needs none.
+    needsNetwork: !("port" in options.service),
     write: (source, o) => write(options, source, o),
   }
 }

@@ -76,6 +76,18 @@ test("without a network a push fails, or waits for it when asked", async ({ page
   ])
 })
 
+test("a server of this machine is reached by a browser that believes to be offline", async ({ page, site }) => {
+  await page.addInitScript(() => Object.defineProperty(navigator, "onLine", { get: () => false }))
+  await openHarness(page, site.plain)
+  const databaseId = await fill(page, 50)
+  expect((await push(page, databaseId, await target())).error).toMatchObject({ code: "unavailable" })
+  expect(store.puts).toEqual([])
+  store.refusals.push({ status: 503 })
+  const near = { ...(await target()), needsNetwork: false } as Target
+  expect((await push(page, databaseId, near)).result).toMatchObject({ pushed: true })
+  expect(store.puts).toHaveLength(2)
+})
+
 test("a network that goes in the middle of a push is waited for too", async ({ page, context, site }) => {
   await openHarness(page, site.plain)
   const databaseId = await fill(page, 2_000)

@@ -4,7 +4,7 @@ import type { PushProgress, PushRecord, PushResult, TusOptions } from "../../../
 
 /** What of a sink travels into a page. */
 export type Target =
-  | { readonly sink: "presignedPut"; readonly url: string; readonly head?: string }
+  | { readonly sink: "presignedPut"; readonly url: string; readonly head?: string; readonly needsNetwork?: boolean }
   | ({ readonly sink: "tus"; readonly endpoint: string } & Pick<TusOptions, "chunkBytes">)
 
 export interface PushingOptions {

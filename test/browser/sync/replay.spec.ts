@@ -65,12 +65,15 @@ const exec = (page: Page, name: string, databaseId: string, sql: string): Promis
     { name, databaseId, sql },
   )
 
-test("replay between two services of one browser; nothing else is left, and an unchanged one is not pushed", async ({
+test("replay between two services of one browser, offline; nothing else is left, and an unchanged one is not pushed", async ({
   page,
+  context,
   site,
 }) => {
   await openHarness(page, site.plain)
   const databaseId = await made(page)
+  await databases(page, "cloud")
+  await context.setOffline(true)
   const result = await pushed(page, databaseId)
   expect(result).toMatchObject({ sink: "replay", target: "cloud", sourceId: databaseId, pushed: true })
   expect(await databases(page, "agent")).toEqual({ [databaseId]: result.sha256 })
