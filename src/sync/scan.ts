@@ -1,7 +1,7 @@
 import { AgentDBError, type CallOptions, type Executor } from "../client/index.ts"
 import type { KeyTerm, Table } from "./catalog.ts"
 import { type Bound, bind, type Cell, isBytes, isLarge } from "./cells.ts"
-import { quoteName } from "./quote.ts"
+import { allOf, quoteName } from "./quote.ts"
 import { sideBySide } from "./side-by-side.ts"
 
 const MiB = 1024 * 1024
@@ -204,5 +204,5 @@ function placeOf(table: Table, rowid: bigint | undefined, cells: readonly Cell[]
       param: bound.param,
     }
   })
-  return { where: `WHERE ${terms.map(({ sql }) => sql).join(" AND ")}`, params: terms.map(({ param }) => param) }
+  return { where: `WHERE ${allOf(terms.map(({ sql }) => sql))}`, params: terms.map(({ param }) => param) }
 }

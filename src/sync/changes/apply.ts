@@ -7,7 +7,7 @@ import {
 } from "../../client/index.ts"
 import { readCatalog, type Table } from "../catalog.ts"
 import { type Bound, bind, type Cell, cellBytes, isBytes, isLarge } from "../cells.ts"
-import { quoteName, quoteNames } from "../quote.ts"
+import { allOf, quoteName, quoteNames } from "../quote.ts"
 import { type ScannedRow, valuesOf, writtenColumns } from "../scan.ts"
 import { type Changes, schemaOf } from "./collect.ts"
 import { sameCell } from "./compare.ts"
@@ -128,7 +128,7 @@ function statementOf({ table, kind, before, after }: Change): Statement {
 
 /** @param params of what comes before the conditions */
 function statement(sql: string, where: readonly Condition[], params: readonly Bound["param"][] = []): Statement {
-  const conditions = where.map(({ sql }) => sql).join(" AND ")
+  const conditions = allOf(where.map(({ sql }) => sql))
   return { sql: sql + conditions, params: [...params, ...where.flatMap(({ param }) => param)] }
 }
 

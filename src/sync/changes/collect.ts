@@ -2,7 +2,7 @@ import type { CallOptions, Executor } from "../../client/index.ts"
 import { type Catalog, readCatalog, type Table } from "../catalog.ts"
 import { type Cell, cellBytes, isBytes } from "../cells.ts"
 import { quoteName } from "../quote.ts"
-import type { ScannedRow } from "../scan.ts"
+import { columnsAtMost, type ScannedRow, writtenColumns } from "../scan.ts"
 import { type Change, diffTable } from "./diff.ts"
 import { SnapshotNeeded } from "./snapshot-needed.ts"
 
@@ -20,8 +20,6 @@ export interface Changes {
 /** Changes are applied in one transaction and wait in memory until then. */
 const maxBytes = 32 * 1024 * 1024
 const maxRows = 100_000
-/** A condition over more columns is an expression too deep for SQLite. */
-const maxColumns = 400
 
 /** @throws SnapshotNeeded where rows alone don't make the difference, or too many do. */
 export async function collectChanges(base: Executor, current: Executor, o: CallOptions): Promise<Changes> {
@@ -54,10 +52,14 @@ export async function collectChanges(base: Executor, current: Executor, o: CallO
 export const schemaOf = ({ objects }: Catalog): string =>
   JSON.stringify(objects.map(({ type, name, table, sql }) => JSON.stringify([type, name, table, sql])).sort())
 
-function checkTable({ name, key, content, columns }: Table): void {
+function checkTable(table: Table): void {
+  const { name, key, content } = table
   if (content === "contentless") throw new SnapshotNeeded(`${quoteName(name)} has no content to compare`)
   if (content === "own" && key.length === 0) throw new SnapshotNeeded(`${quoteName(name)} has no key to tell its rows`)
-  if (columns.length > maxColumns) throw new SnapshotNeeded(`${quoteName(name)} has more than ${maxColumns} columns`)
+  // A row is written by a SELECT of that many.
+  if (writtenColumns(table).length > columnsAtMost) {
+    throw new SnapshotNeeded(`${quoteName(name)} has more than ${columnsAtMost} columns with its rowid`)
+  }
 }
 
 /** The same change, without the frames that its values came in. */

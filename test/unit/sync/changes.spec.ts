@@ -182,3 +182,23 @@ test("an equal value that is too large for its row does not count as changed", a
   expect(await sides.apply()).toBe(2)
   expect(await hashOf(sides.target)).toBe(await hashOf(sides.current))
 })
+
+test("rows of 2,000 columns are changed one by one; with a rowid beside them they need a snapshot", async () => {
+  const columns = Array.from({ length: 1999 }, (_, i) => `c${i}`).join(", ")
+  await using wide = await diverge(
+    [
+      `CREATE TABLE wide(id INTEGER PRIMARY KEY, ${columns})`,
+      "INSERT INTO wide(id, c0, c1998) VALUES (1, 'one', x'01'), (2, 'two', 2.5), (3, 'three', NULL)",
+    ],
+    [
+      "UPDATE wide SET c1000 = 'changed', c1998 = -0.0 WHERE id = 1",
+      "DELETE FROM wide WHERE id = 2",
+      "INSERT INTO wide(id, c1998) VALUES (4, 'new')",
+    ],
+  )
+  expect(await wide.apply()).toBe(3)
+  expect(await hashOf(wide.target)).toBe(await hashOf(wide.current))
+  const beyond = [`CREATE TABLE wide(${columns}, c1999)`]
+  await using wider = await diverge(beyond, ["INSERT INTO wide(c0) VALUES (1)"])
+  await expect(wider.apply()).rejects.toThrow('"wide" has more than 2000 columns with its rowid')
+})
