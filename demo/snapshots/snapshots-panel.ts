@@ -160,7 +160,11 @@ export class SnapshotsPanel {
           actions: [again("Push it all the same")],
         }
       },
-      onFailure: (code) => (code === "failed_precondition" ? [again("Overwrite it")] : []),
+      onFailure: (code) => {
+        if (code !== "failed_precondition") return undefined
+        const text = `The server's ${databaseId}.sqlite is not from a push of this browser, so it was not replaced.`
+        return { text, actions: [again("Overwrite it")] }
+      },
     })
     this.#pushing = undefined
     await this.refresh()
@@ -194,7 +198,8 @@ export class SnapshotsPanel {
       databaseId === undefined ? undefined : await this.#options.agentdb.getDatabase(databaseId).catch(() => undefined)
     if (databaseId !== this.#databaseId) return
     const last = this.#records.find((record) => record.databaseId === databaseId && record.state === "done")
-    fill(this.#since, info && sinceText(info.tip, last))
+    const none = "this server keeps no snapshots"
+    fill(this.#since, this.#hasStore ? info && sinceText(info.tip, last) : none)
   }
 
   #setBusy(busy: boolean): void {

@@ -21,8 +21,8 @@ export interface Task {
   /** Whether it heeds the signal; the default. */
   readonly cancels?: boolean
   run(signal: AbortSignal, step: (step: Step) => void): Promise<Outcome>
-  /** Offered beside an error. */
-  onFailure?(code: string): HTMLElement[]
+  /** What to say of an error of that code in its place, and what may be done about it. */
+  onFailure?(code: string): Outcome | undefined
 }
 
 /** One task at a time: its progress, its cancel button, and how it ended. */
@@ -63,6 +63,7 @@ export class TaskView {
     this.#cancel.hidden = task.cancels === false
     this.#cancel.addEventListener("click", cancel)
     this.#setBusy(true)
+    this.element.scrollIntoView({ block: "nearest" })
     try {
       const { text, actions = [] } = await task.run(controller.signal, (step) => {
         now = step
@@ -73,11 +74,17 @@ export class TaskView {
       const { code } = failureOf(error)
       if (controller.signal.aborted && code === "canceled")
         fill(this.#end, h("p", {}, "Canceled. Nothing has changed."))
-      else fill(this.#end, failureNote(error, ...(task.onFailure?.(code) ?? [])))
+      else this.#fail(error, task.onFailure?.(code))
     } finally {
       this.#cancel.removeEventListener("click", cancel)
       this.#setBusy(false)
+      this.element.scrollIntoView({ block: "nearest" })
     }
+  }
+
+  #fail(error: unknown, { text, actions = [] }: Partial<Outcome> = {}): void {
+    const { code, message } = failureOf(error)
+    fill(this.#end, failureNote({ code, message: text ?? message }, ...actions))
   }
 
   #show({ label, doneBytes = 0, totalBytes = 0 }: Step): void {
