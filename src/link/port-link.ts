@@ -1,3 +1,4 @@
+import { isArrayBuffer } from "../wire/buffers.ts"
 import type { Frame } from "../wire/frames.ts"
 import { BaseLink } from "./base-link.ts"
 import { type Close, CloseCode, type Link, type SignalNotice } from "./link.ts"
@@ -41,7 +42,7 @@ export class PortLink extends BaseLink {
   }
 
   #receive(data: unknown): void {
-    if (data instanceof ArrayBuffer) {
+    if (isArrayBuffer(data)) {
       this.inbox.accept({ frame: new Uint8Array(data) })
       return
     }

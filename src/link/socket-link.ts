@@ -1,3 +1,4 @@
+import { isArrayBuffer } from "../wire/buffers.ts"
 import type { Frame } from "../wire/frames.ts"
 import { BaseLink } from "./base-link.ts"
 import { type Close, CloseCode, type SignalNotice } from "./link.ts"
@@ -16,7 +17,7 @@ export class SocketLink extends BaseLink {
       for (const frame of this.#waiting.splice(0)) socket.send(frame)
     }
     socket.onmessage = (event) => {
-      if (event.data instanceof ArrayBuffer) this.inbox.accept({ frame: new Uint8Array(event.data) })
+      if (isArrayBuffer(event.data)) this.inbox.accept({ frame: new Uint8Array(event.data) })
       else this.lost(CloseCode.notBinary, "frames are binary")
     }
     // A close follows. In Node, where a class may be an EventEmitter, an error that nobody hears ends the process.

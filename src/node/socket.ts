@@ -1,6 +1,7 @@
 import type { WebSocket } from "ws"
 import { tapCancels } from "../link/cancel-tap.ts"
 import { type Close, CloseCode } from "../link/link.ts"
+import { isArrayBuffer } from "../wire/buffers.ts"
 import type { Frame } from "../wire/frames.ts"
 import { closeReason } from "./close-reason.ts"
 import { costOf, type TunnelLink } from "./tunnel-link.ts"
@@ -56,8 +57,7 @@ export function joinSocket(socket: WebSocket, link: TunnelLink, onend: (close: C
   socket.on("message", (data: ArrayBuffer | Buffer, isBinary) => {
     if (said) return
     // Text comes as a Buffer, whatever the type asked for.
-    if (!isBinary || !(data instanceof ArrayBuffer))
-      return end({ code: CloseCode.notBinary, reason: "frames are binary" })
+    if (!isBinary || !isArrayBuffer(data)) return end({ code: CloseCode.notBinary, reason: "frames are binary" })
     const frame = new Uint8Array(data)
     // Before the frame itself: the worker may be inside a statement, and then reads only the ring.
     tellCancel(frame)

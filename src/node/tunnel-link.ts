@@ -1,6 +1,7 @@
 import type { MessagePort } from "node:worker_threads"
 import { BaseLink } from "../link/base-link.ts"
 import type { Close, SignalNotice } from "../link/link.ts"
+import { isArrayBuffer } from "../wire/buffers.ts"
 import type { Frame } from "../wire/frames.ts"
 
 type Message =
@@ -81,7 +82,7 @@ export class TunnelLink extends BaseLink {
   }
 
   #receive(message: Message): void {
-    if (message instanceof ArrayBuffer) {
+    if (isArrayBuffer(message)) {
       const frame = new Uint8Array(message)
       const cost = costOf(frame)
       this.inbox.accept({ frame })

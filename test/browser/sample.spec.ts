@@ -32,6 +32,12 @@ test("the examples of how to test an agent run as they are written, over the pac
     const [count] = /\d+ passed|pass \d+/.exec(output) ?? []
     if (count) ran.push(`${command}: ${count}`)
   }
+  // Whose buffers are of another realm.
+  if (all) {
+    await project.run("npm install jsdom --no-audit --no-fund")
+    expect(await project.run("npx vitest run --dir unit --environment jsdom")).toContain("1 passed")
+    expect(await project.run("npx agentdb-web --version")).toMatch(/^\d+\.\d+\.\d+/)
+  }
   // Its packages come with a later example.
   project.write("tests/mocked.spec.js", shows("mocked.html", "written through msw"))
   expect(await project.run(`npx playwright test mocked ${withBrowser}`)).toContain("1 passed")

@@ -1,3 +1,4 @@
+import { runInNewContext } from "node:vm"
 import { expect, test } from "@playwright/test"
 import { setupServer } from "msw/node"
 import { WebSocket as NodeWebSocket } from "ws"
@@ -121,6 +122,24 @@ test("our client by its URL: a call that is aborted is cancelled, and its socket
   setTimeout(() => abort.abort(), 100)
   await expect(call).rejects.toMatchObject({ code: "canceled" })
   expect(await connection.query("SELECT 1 AS one").all()).toEqual([{ one: 1 }])
+})
+
+test("where globals are of another realm than Node's own, as in jsdom, frames are taken all the same", async () => {
+  const before = { ArrayBuffer, Uint8Array }
+  Object.assign(globalThis, runInNewContext("({ ArrayBuffer, Uint8Array })"))
+  try {
+    const { databaseId } = await db.agentdb.createDatabase()
+    for (const connection of [
+      await db.agentdb.connect(databaseId),
+      await connect({ link: url, databaseId, token: token() }),
+    ]) {
+      const row = await connection.query<{ v: Uint8Array }>("SELECT ? AS v", [new Uint8Array([1, 2])]).first()
+      expect([...(row?.v ?? [])]).toEqual([1, 2])
+      await connection.close()
+    }
+  } finally {
+    Object.assign(globalThis, before)
+  }
 })
 
 test("the Twirp plane answers fetch, with the project of the token", async () => {
