@@ -85,43 +85,23 @@ async function copy(from: Blob, into: SyncFile, copied: (bytes: number) => void)
   }
 }
 
-/**
- * A file in pieces, each valid until the next is asked for: all are read into the same memory where that can be, since
- * garbage of many slices piles up before it is collected.
- */
-async function* piecesOf(file: Blob): AsyncGenerator<Uint8Array, void> {
-  const reader = readerInto(file)
-  let buffer = new ArrayBuffer(sliceBytes)
+/** A file in pieces, each valid until the next is asked for. */
+async function* piecesOf(file: Blob): AsyncGenerator<Uint8Array<ArrayBuffer>, void> {
+  const { port1, port2 } = new MessageChannel()
+  port2.close()
   try {
-    for (let at = 0; at < file.size; ) {
-      const bytes = Math.min(sliceBytes, file.size - at)
-      if (!reader) yield await read(file, at, bytes)
-      else {
-        for (let filled = 0; filled < bytes; ) {
-          const { value } = await reader.read(new Uint8Array(buffer, filled, bytes - filled)).catch(unreadable)
-          if (!value || value.length === 0) return unreadable()
-          filled += value.length
-          buffer = value.buffer
-        }
-        yield new Uint8Array(buffer, 0, bytes)
-      }
-      at += bytes
+    for (let at = 0; at < file.size; at += sliceBytes) {
+      const piece = await read(file, at, Math.min(sliceBytes, file.size - at))
+      yield piece
+      // Moved to where nobody is, its memory is free at once; garbage of many would pile up before it is collected.
+      port1.postMessage(null, [piece.buffer])
     }
   } finally {
-    await reader?.cancel().catch(() => {})
+    port1.close()
   }
 }
 
-/** Undefined where its streams can't be read so. */
-function readerInto(file: Blob): ReadableStreamBYOBReader | undefined {
-  try {
-    return file.stream().getReader({ mode: "byob" })
-  } catch {
-    return undefined
-  }
-}
-
-async function read(from: Blob, at: number, bytes: number): Promise<Uint8Array> {
+async function read(from: Blob, at: number, bytes: number): Promise<Uint8Array<ArrayBuffer>> {
   return new Uint8Array(
     await from
       .slice(at, at + bytes)
