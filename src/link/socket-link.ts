@@ -3,6 +3,9 @@ import type { Frame } from "../wire/frames.ts"
 import { BaseLink } from "./base-link.ts"
 import { type Close, CloseCode, type SignalNotice } from "./link.ts"
 
+/** Not every class has its constants on its sockets, too. */
+const connecting = 0
+
 /** A link over a WebSocket. Frames sent while it is still connecting wait for the open. */
 export class SocketLink extends BaseLink {
   readonly signals = "none"
@@ -27,7 +30,7 @@ export class SocketLink extends BaseLink {
 
   send(frame: Frame): void {
     if (this.inbox.closed) return
-    if (this.#socket.readyState === this.#socket.CONNECTING) this.#waiting.push(frame)
+    if (this.#socket.readyState === connecting) this.#waiting.push(frame)
     else this.#socket.send(frame)
   }
 

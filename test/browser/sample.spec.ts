@@ -34,8 +34,10 @@ test("the examples of how to test an agent run as they are written, over the pac
   }
   // Whose buffers are of another realm.
   if (all) {
-    await project.run("npm install jsdom --no-audit --no-fund")
-    expect(await project.run("npx vitest run --dir unit --environment jsdom")).toContain("1 passed")
+    await project.run("npm install jsdom happy-dom --no-audit --no-fund")
+    for (const environment of ["jsdom", "happy-dom"]) {
+      expect(await project.run(`npx vitest run --dir unit --environment ${environment}`)).toContain("1 passed")
+    }
     expect(await project.run("npx agentdb-web --version")).toMatch(/^\d+\.\d+\.\d+/)
   }
   // Its packages come with a later example.

@@ -25,7 +25,6 @@ test("a WebSocket is told by its shape", async () => {
   const sent: ArrayBuffer[] = []
   const socket = {
     readyState: 0,
-    CONNECTING: 0,
     binaryType: "blob",
     bufferedAmount: 0,
     send: (data: Uint8Array<ArrayBuffer>) => sent.push(data.slice().buffer),
