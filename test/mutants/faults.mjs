@@ -111,7 +111,7 @@ export const faults = [
   fault(
     "a failed sync inside the engine severs nobody",
     "server/open-database.ts",
-    "if (!this.#gone && this.database.failure !== undefined) this.#scheduleFlush()",
+    "if (!this.#gone && this.#database?.failure !== undefined) this.#scheduleFlush()",
     "",
   ),
   fault(
@@ -129,8 +129,8 @@ export const faults = [
   fault(
     "a WAL above its limit ends the newest stream",
     "server/open-database.ts",
-    "const [oldest] = [...this.streams].filter(",
-    "const [oldest] = [...this.streams].reverse().filter(",
+    "const oldest = reading.find((stream) =>",
+    "const oldest = reading.findLast((stream) =>",
   ),
 
   // Transactions, the write turn
@@ -474,8 +474,8 @@ export const faults = [
   fault(
     "a deletion leaves the files",
     "server/catalog.ts",
-    "await this.#storage.remove(entry.project, entry.id)\n    } catch (error) {\n      entries.set",
-    "} catch (error) {\n      entries.set",
+    "await this.#storage.remove(entry.project, entry.id)\n    } catch (error) {\n      index.add",
+    "} catch (error) {\n      index.add",
   ),
   fault(
     "a database is closed under its sockets",
@@ -487,8 +487,8 @@ export const faults = [
   fault(
     "dumps are never erased",
     "server/dumps.ts",
-    "        this.#eraseAt(expiresAt, project, id, name)\n        return",
-    "        return",
+    "    this.#eraseAt(expiresAt, project, id, name)\n    try {",
+    "    try {",
   ),
   fault(
     "one project finds another's databases",
