@@ -1,5 +1,6 @@
 import type { DatabaseInfo } from "../wire/database-info.ts"
 import { AgentDBError } from "../wire/errors.ts"
+import { randomId } from "../wire/random-id.ts"
 import { traced } from "./call-site.ts"
 import { MessageReader, MessageWriter } from "./fields.ts"
 import type { CreatedDatabase, CreateOptions, DatabasePage, Dump, ListOptions } from "./management.ts"
@@ -25,7 +26,7 @@ export class AgentDBServiceClient {
       const request = new MessageWriter().text(1, o.region ?? "").int(2, whole("ttlSeconds", o.ttlSeconds ?? 0))
       // Idempotent by this id, whoever on the way sends it twice.
       const answer = await this.#call("CreateDatabase", request, call, {
-        "x-livekit-request-id": o.requestId || requestId(),
+        "x-livekit-request-id": o.requestId || randomId(),
       })
       return { databaseId: answer.text(1), expiresAt: answer.number(2) }
     })
@@ -139,8 +140,4 @@ function toError(status: number, body: string): AgentDBError {
 function unreached(error: unknown): unknown {
   // The one error that fetch itself fails with; whether the server had the request is unknown.
   return error instanceof TypeError ? new AgentDBError("disconnected", error.message, { cause: error }) : error
-}
-
-function requestId(): string {
-  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("")
 }

@@ -34,6 +34,8 @@ export interface StartOptions {
   /** Absolute. */
   readonly wasmUrl: string | undefined
   readonly generation: number
+  /** Of the storage that has to be there, if the page had one before. */
+  readonly identity: string | undefined
   /** Of this worker. It holds the lock of its id while it lives. */
   readonly term: Term
 }
@@ -42,6 +44,8 @@ export interface Started {
   readonly storage: "opfs" | "memory"
   /** Why it is memory, if that was not asked for. */
   readonly reason: string | undefined
+  /** Tells the files from others that took their place; undefined in memory. */
+  readonly identity: string | undefined
   readonly keys: Keys
 }
 

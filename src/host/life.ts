@@ -13,7 +13,9 @@ import {
 import type { Term } from "./tabs/notices.ts"
 
 /** How to reach a service; the rest of a worker's start options is found out by its page. */
-export interface LifeOptions extends Omit<StartOptions, "opfsProblem" | "term" | "keys">, Pick<JoinOptions, "keys"> {
+export interface LifeOptions
+  extends Omit<StartOptions, "opfsProblem" | "term" | "keys" | "identity">,
+    Pick<JoinOptions, "keys"> {
   readonly workerUrl: string | undefined
   /** For tests: does without the shared worker. */
   readonly broadcastOnly: boolean

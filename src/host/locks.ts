@@ -30,6 +30,12 @@ export function whenReleased(locks: LockManager, name: string, then: () => void,
   locks.request(name, options, then).catch(() => {})
 }
 
+/** Whether anybody holds `name`, as far as this realm can see. */
+export async function isHeld(locks: LockManager, name: string): Promise<boolean> {
+  const { held = [] } = await locks.query()
+  return held.some((lock) => lock.name === name)
+}
+
 /** Held by the page whose worker serves `name` or is about to; the others wait for it. */
 export const leaderLock = (name: string): string => `agentdb-leader:${name}`
 /** Held by the one worker of the origin that has the files of `name`. */
@@ -40,8 +46,3 @@ export const workerLock = (term: string): string => `agentdb-worker:${term}`
 export const termLock = (term: string): string => `agentdb-term:${term}`
 /** Held by a page of another tab for as long as it uses a worker. */
 export const peerLock = (id: string): string => `agentdb-peer:${id}`
-
-/** 128 random bits; `crypto.randomUUID` is missing on plain http. */
-export function randomId(): string {
-  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("")
-}

@@ -1,4 +1,4 @@
-import { randomId } from "./locks.ts"
+import { randomId } from "../wire/random-id.ts"
 import type { Supervisor } from "./supervisor.ts"
 
 /** How the worker knows a handle of a page. */

@@ -29,8 +29,10 @@ export class PeerControlOf extends ServiceControl implements PeerControl {
   }
 
   join(options: JoinOptions, heartbeat: MessagePort): Promise<Outcome<Joined>> {
-    return outcome(() => {
-      const { started, beats, options: own } = this.#peers
+    return outcome(async () => {
+      const { service, started, beats, options: own } = this.#peers
+      // Who comes after everything was erased is served by whoever comes next.
+      await service.checkStored()
       this.#beats = new Heartbeat(heartbeat, 0)
       beats.add(this.#beats)
       return { ...started, differences: own ? differences(options, own) : [] }

@@ -21,6 +21,18 @@ export class StatusBoard {
     this.#status = Object.freeze(next)
     for (const listener of this.#listeners) listener(next)
   }
+
+  /** Something is out of the ordinary; the rest stays. */
+  explain(reason: string, problem?: Status["problem"]): void {
+    this.set({ ...this.#status, reason, ...(problem && { problem }) })
+  }
+
+  /** Asks the browser what it keeps for this origin. */
+  async refreshEstimate(): Promise<void> {
+    if (this.#status.storage === "memory") return
+    const estimate = await readEstimate()
+    this.set({ ...this.#status, ...estimate })
+  }
 }
 
 function sameStatus(a: Status, b: Status): boolean {
@@ -39,7 +51,7 @@ export async function readEstimate(): Promise<{ persisted: boolean; usage?: numb
   return { persisted, ...(usage === undefined ? {} : { usage }), ...(quota === undefined ? {} : { quota }) }
 }
 
-/** @param isMemoryLost whether another worker served this page before. */
+/** @param isMemoryLost whether another worker served this page before, in memory. */
 export function statusOf(
   started: Started | Joined,
   role: Status["role"],
@@ -50,7 +62,7 @@ export function statusOf(
   const others = "differences" in started ? started.differences : []
   const reasons = [
     started.reason,
-    storage === "memory" && isMemoryLost && "the worker was restarted, and what its memory held is gone",
+    isMemoryLost && "the worker before is gone, and with it what it held in memory",
     others.length > 0 && `the tab that has the files opened it with other options, which apply: ${others.join(", ")}`,
   ].filter(Boolean)
   return {
@@ -65,21 +77,24 @@ export function statusOf(
 const newsMs = 3_000
 const newsChannel = (name: string) => `agentdb-web storage ${name}`
 
+/** With the identity of the storage that it is about: a page may have had another under this name. */
+type Told = StorageNews & { readonly identity: string }
+
 /** In the worker: what became of its storage, for the pages of all tabs. */
-export function tellStorage(name: string): (news: StorageNews) => void {
+export function tellStorage(name: string, identity: string): (news: StorageNews) => void {
   const channel = new BroadcastChannel(newsChannel(name))
-  return (news) => channel.postMessage(news)
+  return (news) => channel.postMessage({ ...news, identity } satisfies Told)
 }
 
 /** In a page: follows the storage of a service. Growth is told now and then, and a loss at once. */
-export function followStorage(name: string, listener: (news: StorageNews) => void): () => void {
+export function followStorage(name: string, on: { grown(): void; lost(identity: string): void }): () => void {
   const channel = new BroadcastChannel(newsChannel(name))
   let timer: ReturnType<typeof setTimeout> | undefined
-  channel.onmessage = ({ data }: MessageEvent<StorageNews>) => {
-    if (data.problem !== undefined) listener(data)
+  channel.onmessage = ({ data }: MessageEvent<Told>) => {
+    if (data.problem !== undefined) on.lost(data.identity)
     timer ??= setTimeout(() => {
       timer = undefined
-      listener({})
+      on.grown()
     }, newsMs)
   }
   return () => {

@@ -1,31 +1,24 @@
 import type { Status } from "../client/index.ts"
 import { CloseCode } from "../link/link.ts"
+import { allErased } from "../storage/erased.ts"
 import { AgentDBError } from "../wire/errors.ts"
-import { developmentKeys, type Keys } from "../wire/jwt.ts"
+import type { Keys } from "../wire/jwt.ts"
+import { randomId } from "../wire/random-id.ts"
 import type { Joined, Started } from "./control.ts"
+import { LastService } from "./last-service.ts"
 import type { Life, LifeOptions } from "./life.ts"
-import { randomId, usableLocks } from "./locks.ts"
+import { usableLocks } from "./locks.ts"
+import { closed, noAnswer, outdated, putAway, stillHeld } from "./outages.ts"
 import { onAway } from "./page-life.ts"
+import { Restart } from "./restart.ts"
+import { isOut, lifeOf, type Standing } from "./standing.ts"
 import { followStorage, readEstimate, StatusBoard, statusOf } from "./status.ts"
 import { Arrival } from "./tabs/arrival.ts"
 import { Election } from "./tabs/election.ts"
-import type { Notice, Term } from "./tabs/notices.ts"
+import { answerSeeker, hearNeighbour } from "./tabs/neighbours.ts"
+import type { Term } from "./tabs/notices.ts"
 import { RemoteLife } from "./tabs/remote-life.ts"
 import { WorkerLife } from "./worker-life.ts"
-
-/** Between two starts that nobody asked for, so that a worker which dies at once doesn't spin. */
-const restartMs = 5_000
-
-type State =
-  /** No service; the next one who needs it looks for it. */
-  | { readonly kind: "idle" }
-  /** Waits for the name, or for word of who has it. */
-  | { readonly kind: "seeking" }
-  | { readonly kind: "starting"; readonly life: Life }
-  | { readonly kind: "serving"; readonly life: Life }
-  /** The page is frozen, put away or leaving. */
-  | { readonly kind: "away" }
-  | { readonly kind: "closed" }
 
 /**
  * Keeps a page on the one service of a name: by its own worker if it has the name, else by that of the tab
@@ -38,22 +31,19 @@ export class Supervisor {
   readonly #arrival = new Arrival<Life>(() => this.#unavailable())
   readonly #offAway: () => void
   readonly #unfollow: () => void
-  #state: State = { kind: "idle" }
-  #locks: LockManager | undefined
+  #state: Standing = { kind: "idle" }
+  /** Undefined where there are no Web Locks: there is no other tab then, as far as this page can know. */
   #election: Election | undefined
-  #isElected = false
-  #restart: ReturnType<typeof setTimeout> | undefined
-  /** Of the service that this page had last. */
-  #lastTerm: string | undefined
-  #ownersKeys: Keys | undefined
-  /** Whether this page had the service on OPFS: an empty one in memory must not take its place. */
-  #isOnOpfs = false
+  readonly #restart = new Restart(() => this.life().catch(() => {}))
+  readonly #last = new LastService()
 
   constructor(options: LifeOptions) {
     this.options = options
-    this.#unfollow = followStorage(options.name, ({ problem }) => {
-      if (problem !== undefined) this.#explain(problem)
-      void this.refreshEstimate()
+    this.#unfollow = followStorage(options.name, {
+      grown: () => void this.refreshEstimate(),
+      lost: (identity) => {
+        if (identity === this.#last.identity) this.#lose(allErased())
+      },
     })
     this.#offAway = onAway({ away: () => this.#away(), back: () => this.#back() })
   }
@@ -68,7 +58,7 @@ export class Supervisor {
 
   /** The keys of the service; an owner's win over what this page was opened with. */
   get keys(): Keys {
-    return this.options.keys ?? this.#ownersKeys ?? developmentKeys
+    return this.#last.keysFor(this.options)
   }
 
   /** Calls `listener` with the worker that serves now, at once, and with each one after it before anyone else has it. */
@@ -85,10 +75,11 @@ export class Supervisor {
 
   /**
    * The worker that serves, found or started if need be.
-   * @throws AgentDBError `unavailable` if for almost 5 s there is no sign of one.
+   * @throws AgentDBError `unavailable` if for almost 5 s there is no sign of one, `data_loss` once its files are gone.
    */
   async life(): Promise<Life> {
     if (this.#state.kind === "closed") throw closed()
+    if (this.#state.kind === "lost") throw this.#state.error
     if (this.#state.kind === "serving") return this.#state.life
     const arrival = this.#arrival.wait()
     if (this.#state.kind === "idle") this.#begin().catch((error: unknown) => this.#fail(error))
@@ -96,10 +87,8 @@ export class Supervisor {
   }
 
   /** Asks the browser what it keeps for this origin. */
-  async refreshEstimate(): Promise<void> {
-    if (this.status.storage === "memory") return
-    const estimate = await readEstimate()
-    this.#board.set({ ...this.status, ...estimate })
+  refreshEstimate(): Promise<void> {
+    return this.#board.refreshEstimate()
   }
 
   async close(): Promise<void> {
@@ -107,81 +96,69 @@ export class Supervisor {
     this.#state = { kind: "closed" }
     this.#offAway()
     this.#unfollow()
-    clearTimeout(this.#restart)
+    this.#restart.cancel()
     this.#arrival.fail(closed())
-    if (state.kind === "starting" || state.kind === "serving") await state.life.stop()
+    await lifeOf(state)?.stop()
     // Only now may another tab have the files.
-    this.#leave()
+    this.#election?.leave()
   }
 
   async #begin(): Promise<void> {
-    clearTimeout(this.#restart)
+    this.#restart.cancel()
     this.#state = { kind: "seeking" }
-    this.#locks = await usableLocks()
+    const locks = await usableLocks()
     if (this.#state.kind !== "seeking") return
-    if (!this.#locks || this.#isElected) this.#lead()
-    else this.#seek(this.#locks)
+    if (!locks || this.#election?.isWon) this.#lead()
+    else this.#seek(locks)
   }
 
   #seek(locks: LockManager): void {
-    this.#election ??= new Election(locks, this.options.name, this.options.generation, {
-      elected: () => this.#elected(),
-      leader: (term) => this.#heardOf(locks, term),
-      sign: () => this.#arrival.sign(),
-      asked: () => this.#asked(locks),
-      told: ({ type, term }) => this.#told(type, term),
-      outdated: () => this.#outdated(),
-    })
-    this.#election.seek()
+    const election = this.#election ?? this.#stand(locks)
+    this.#election = election
+    election.seek()
   }
 
-  /** The worker of this page. */
-  get #own(): WorkerLife | undefined {
-    const life = "life" in this.#state ? this.#state.life : undefined
-    return life instanceof WorkerLife ? life : undefined
+  #stand(locks: LockManager): Election {
+    const election: Election = new Election(locks, this.options.name, this.options.generation, {
+      elected: () => {
+        this.#remote?.handOver()
+        this.#lead()
+      },
+      leader: (term) => this.#heardOf(term, election),
+      sign: () => this.#arrival.sign(),
+      asked: () => answerSeeker(this.serving, election),
+      told: (notice) => hearNeighbour(notice, lifeOf(this.#state), election.board),
+      outdated: () => this.#outdated(),
+    })
+    return election
   }
 
   get #remote(): RemoteLife | undefined {
-    const life = "life" in this.#state ? this.#state.life : undefined
+    const life = lifeOf(this.#state)
     return life instanceof RemoteLife ? life : undefined
-  }
-
-  #elected(): void {
-    this.#isElected = true
-    this.#remote?.handOver()
-    this.#lead()
   }
 
   #lead(): void {
     try {
-      const life = new WorkerLife(
-        { ...this.options, keys: this.keys, ...(this.#isOnOpfs && { storage: "opfs" }) },
-        randomId(),
-      )
+      const life = new WorkerLife(this.#last.startOptions(this.options), randomId())
       this.#start(life)
       if (this.#election) this.#election.promise()
-      else this.#promise(life)
+      else this.#arrival.signUntil(life.ready)
     } catch (error) {
       this.#fail(error)
     }
   }
 
-  /** Alone there is nobody to wait for, however long it takes. */
-  #promise(life: Life): void {
-    const timer = setInterval(() => this.#arrival.sign(), 1_000)
-    life.ready.catch(() => {}).finally(() => clearInterval(timer))
-  }
-
-  #heardOf(locks: LockManager, term: Term): void {
+  #heardOf(term: Term, { locks, board, isWon }: Election): void {
     const { kind } = this.#state
-    if (kind === "seeking" && this.#isElected) return
+    if (kind === "seeking" && isWon) return
     if (kind !== "seeking") {
       const remote = this.#remote
       if (!remote || remote.term.id === term.id) return
       // The one before had to be gone for this one to have the files.
       remote.handOver()
     }
-    if (this.#election) this.#start(new RemoteLife(this.options, term, locks, this.#election.board))
+    this.#start(new RemoteLife(this.options, term, locks, board))
   }
 
   #start(life: Life): void {
@@ -198,10 +175,12 @@ export class Supervisor {
   #serve(life: Life, started: Started | Joined, estimate: Awaited<ReturnType<typeof readEstimate>>): void {
     // Lost or closed meanwhile.
     if (this.#state.kind !== "starting" || this.#state.life !== life) return
-    const isMemoryLost = this.#lastTerm !== undefined && this.#lastTerm !== life.term.id
-    this.#lastTerm = life.term.id
-    this.#ownersKeys = started.keys
-    this.#isOnOpfs ||= started.storage === "opfs"
+    const problem = this.#last.problemOf(started)
+    if (problem) {
+      this.#refuse(life, problem)
+      return
+    }
+    const isMemoryLost = this.#last.note(life, started)
     this.#election?.settle()
     this.#state = { kind: "serving", life }
     this.#board.set(statusOf(started, life.role, estimate, isMemoryLost))
@@ -212,7 +191,7 @@ export class Supervisor {
 
   #lost(life: Life): void {
     const { kind } = this.#state
-    if (kind === "closed" || kind === "away") return
+    if (!("life" in this.#state)) return
     if (life.role === "follower") {
       this.#state = { kind: "seeking" }
       this.#election?.seek()
@@ -220,74 +199,68 @@ export class Supervisor {
     }
     this.#state = { kind: "idle" }
     this.#election?.board.post({ type: "died", term: life.term.id })
-    if (kind === "serving") this.#startLater(life.startedAt)
-  }
-
-  #startLater(since: number): void {
-    clearTimeout(this.#restart)
-    const lived = performance.now() - since
-    this.#restart = setTimeout(() => this.life().catch(() => {}), Math.max(0, restartMs - lived))
+    if (kind === "serving") this.#restart.plan(life.startedAt)
   }
 
   /** This page can't have the service; another tab may. */
-  #fail(error: unknown): void {
-    if (this.#state.kind === "closed" || this.#state.kind === "away") return
+  #fail(cause: unknown): void {
+    if (isOut(this.#state)) return
+    const error = AgentDBError.from(cause)
+    if (error.code === "data_loss" && this.#last.isKnown) {
+      this.#lose(error)
+      return
+    }
     this.#state = { kind: "idle" }
-    this.#leave()
-    this.#arrival.fail(AgentDBError.from(error))
-    // Handles that are open go on when it can be had.
-    if (this.#lastTerm !== undefined) this.#startLater(performance.now())
-  }
-
-  #leave(): void {
-    this.#isElected = false
     this.#election?.leave()
+    this.#arrival.fail(error)
+    // Handles that are open go on when it can be had.
+    if (this.#last.isKnown) this.#restart.plan(performance.now())
   }
 
-  /** The worker answers for itself, but it may be inside a long statement. */
-  #asked(locks: LockManager): void {
-    const own = this.#own
-    if (!own || this.#state.kind !== "serving") return
-    own.broke(locks)
-    this.#election?.board.post({ type: "starting" })
+  /** A service that may not take the place of the one before. */
+  #refuse(life: Life, error: AgentDBError): void {
+    this.#state = { kind: "idle" }
+    life.end(error, CloseCode.goingAway)
+    this.#board.explain(error.message)
+    this.#fail(error)
   }
 
-  #told(type: Notice["type"], term: string): void {
-    const own = this.#own
-    const remote = this.#remote
-    if (type === "alive?" && own?.term.id === term) this.#election?.board.post({ type: "alive", term })
-    if (remote?.term.id !== term) return
-    if (type === "alive") remote.hearPage()
-    if (type === "died") remote.hearDeath()
+  /** Another tab may have the name, and begin an empty service. */
+  #lose(error: AgentDBError): void {
+    const state = this.#state
+    if (state.kind === "closed" || state.kind === "lost") return
+    this.#restart.cancel()
+    this.#state = { kind: "lost", error }
+    // A clean close would not come back from the erased files. Reads that are in flight are told why by asking again.
+    lifeOf(state)?.end(error, CloseCode.goingAway)
+    this.#board.explain(error.message, "data_loss")
+    this.#arrival.fail(error)
+    this.#election?.leave()
   }
 
   #outdated(): void {
     const state = this.#state
-    if (state.kind === "idle" || state.kind === "closed" || state.kind === "away") return
-    const error = new AgentDBError(
-      "failed_precondition",
-      "another tab runs a newer version of this application; reload this page",
-    )
-    clearTimeout(this.#restart)
+    if (state.kind === "idle" || isOut(this.#state)) return
+    const error = outdated()
+    this.#restart.cancel()
     this.#state = { kind: "idle" }
     this.#arrival.fail(error)
     this.#explain(error.message)
     // The name goes once the files are let go; who asks for the service before that queues behind the newer tab.
     const election = this.#election
     this.#election = undefined
-    this.#isElected = false
-    const stop = "life" in state ? state.life.stop() : Promise.resolve()
-    void stop.catch(() => {}).finally(() => election?.leave())
+    const stopping = Promise.resolve(lifeOf(state)?.stop())
+    void stopping.catch(() => {}).finally(() => election?.leave())
   }
 
   /** A frozen page must neither keep the files nor be given the name. */
   #away(): void {
     const state = this.#state
-    if (state.kind === "closed" || state.kind === "away") return
-    clearTimeout(this.#restart)
+    if (isOut(this.#state)) return
+    this.#restart.cancel()
     this.#state = { kind: "away" }
-    if ("life" in state) state.life.end(putAway(), CloseCode.goingAway)
-    this.#leave()
+    lifeOf(state)?.end(putAway(), CloseCode.goingAway)
+    this.#election?.leave()
   }
 
   #back(): void {
@@ -297,17 +270,12 @@ export class Supervisor {
   }
 
   #unavailable(): AgentDBError {
-    const reason = this.#isElected ? stillHeld : noAnswer
-    this.#explain(reason)
-    return new AgentDBError("unavailable", reason)
+    const error = this.#election?.isWon ? stillHeld() : noAnswer()
+    this.#explain(error.message)
+    return error
   }
 
   #explain(reason: string): void {
-    if (this.#lastTerm !== undefined) this.#board.set({ ...this.status, reason })
+    if (this.#last.isKnown) this.#board.explain(reason)
   }
 }
-
-const stillHeld = "another tab still holds the files of this service; it may be frozen"
-const noAnswer = "the tab that has the files of this service does not answer; it may be frozen"
-const closed = () => new AgentDBError("closed", "the service was closed")
-const putAway = () => new AgentDBError("disconnected", "this page was frozen or left; the outcome is unknown")

@@ -3,7 +3,7 @@ import { CloseCode } from "../link/link.ts"
 import { watchOver } from "../link/watchdog.ts"
 import { AgentDBError } from "../wire/errors.ts"
 import type { Keys } from "../wire/jwt.ts"
-import type { Control, Started } from "./control.ts"
+import type { Control, Started, StartOptions } from "./control.ts"
 import { Life, type LifeOptions, stopped } from "./life.ts"
 import { holdLock, termLock, usableLocks, whenReleased, workerLock } from "./locks.ts"
 import { pageOpfsProblem } from "./page-storage.ts"
@@ -17,7 +17,7 @@ const stopPatienceMs = 1_500
 const termGraceMs = 1_000
 
 /** What a page starts its own worker with. */
-export interface OwnOptions extends LifeOptions {
+export interface OwnOptions extends LifeOptions, Pick<StartOptions, "identity"> {
   readonly keys: Keys
 }
 

@@ -1,6 +1,7 @@
 import { Database } from "../sqlite/database.ts"
 import type { Engine } from "../sqlite/engine.ts"
 import { type MetaAttributes, MetaFile, type MetaRecord, markDeleted, parseMeta } from "../sqlite/meta.ts"
+import { allErased, erased } from "../storage/erased.ts"
 import type { DatabaseFiles, RawFile, Storage } from "../storage/storage.ts"
 import type { DatabaseInfo } from "../wire/database-info.ts"
 import { AgentDBError } from "../wire/errors.ts"
@@ -90,7 +91,7 @@ export class Catalog {
 
   /** The project's databases that have not expired, oldest first; those that are refused too. */
   async list(project: string): Promise<Entry[]> {
-    await this.#checkStored()
+    await this.checkStored()
     const now = unixSeconds(this.#clock)
     const entries = [...(await this.entries(project)).values()]
     return entries.filter((entry) => !hasExpired(entry, now)).sort((a, b) => a.attributes.order - b.attributes.order)
@@ -152,7 +153,7 @@ export class Catalog {
   }
 
   async #makeOne(project: string, make: (files: DatabaseFiles) => Promise<Database>): Promise<Entry> {
-    await this.#checkStored()
+    await this.checkStored()
     const entries = await this.entries(project)
     this.#assertRoom(entries)
     let id = newDatabaseId()
@@ -403,7 +404,7 @@ export class Catalog {
   /** The handles of files that somebody erased go on as if nothing were: what they take is kept by nobody. */
   async #look(): Promise<void> {
     if (this.#closed) return
-    await this.#checkStored()
+    await this.checkStored()
     for (const [open, { project, id }] of [...this.#written]) {
       this.#written.delete(open)
       const isThere = await this.#storage.isDatabaseThere(project, id)
@@ -412,13 +413,15 @@ export class Catalog {
     this.#tell({})
   }
 
-  async #checkStored(): Promise<void> {
+  /** @throws AgentDBError `data_loss` once somebody else has erased everything; it is told as well. */
+  async checkStored(): Promise<void> {
     if (!this.#lost && !(await this.#storage.isThere())) {
-      this.#lost = erased("the stored files of all databases were")
+      this.#lost = allErased()
       for (const open of [...this.#awake.keys()]) open.erased(this.#lost)
-      this.#tell({ problem: this.#lost.message })
     }
-    if (this.#lost) throw this.#lost
+    if (!this.#lost) return
+    this.#tell({ problem: this.#lost.message })
+    throw this.#lost
   }
 
   /** Lets the files of a database go if it is idle; without sockets it is closed altogether. */
@@ -508,10 +511,6 @@ export class Catalog {
       else await this.#erase(entry).catch(() => {})
     }
   }
-}
-
-function erased(what: string, cause?: unknown): AgentDBError {
-  return new AgentDBError("data_loss", `${what} erased from outside, as by clearing site data`, { cause })
 }
 
 /** A failure that stays: no other attempt would end otherwise. */

@@ -107,6 +107,11 @@ export class Service {
     return answerTwirp(request, publish, (token) => this.management(this.#authenticate(token)))
   }
 
+  /** @throws AgentDBError `data_loss` once somebody else has erased the stored files of everything */
+  checkStored(): Promise<void> {
+    return this.#catalog.checkStored()
+  }
+
   /** Tells each durable tip of a database, from now on. The returned function ends it. */
   async watch(apiKey: string, databaseId: string, listener: (tip: number) => void): Promise<() => void> {
     checkDatabaseId(databaseId)

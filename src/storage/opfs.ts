@@ -1,11 +1,15 @@
 import { AgentDBError } from "../wire/errors.ts"
+import { randomId } from "../wire/random-id.ts"
+import { allErased } from "./erased.ts"
 import { acquire, entryNames, findFile, findFolder, moveFile, removeEntry } from "./opfs-handles.ts"
 import { checkId, databaseNotFound, databasePath, decodeSegment, encodeSegment, isDatabaseId } from "./paths.ts"
 import { ScratchPool } from "./scratch-pool.ts"
 import type { DatabaseFiles, DumpFile, DumpName, RawFile, Storage, SyncFile } from "./storage.ts"
 
 const formatVersion = 1
+/** Holds the version, and in a second line the identity. */
 const formatName = "format"
+const formatPattern = /^([1-9]\d{0,8})(?:\n([0-9a-f]{32}))?\0*$/
 const fileNames = { main: "data.sqlite", wal: "data.sqlite-wal", meta: "meta" } as const
 /** The main file of a database whose removal has begun. */
 const removedName = "removed"
@@ -21,29 +25,39 @@ const scratchFolder = ".scratch"
  */
 export class OpfsStorage implements Storage {
   readonly kind = "opfs"
+  /** Made with the storage: tells it from one that took its place. */
+  readonly identity: string
   readonly #root: FileSystemDirectoryHandle
   readonly #scratch: ScratchPool
 
-  private constructor(root: FileSystemDirectoryHandle, scratch: ScratchPool) {
+  private constructor(identity: string, root: FileSystemDirectoryHandle, scratch: ScratchPool) {
+    this.identity = identity
     this.#root = root
     this.#scratch = scratch
   }
 
   /**
    * @param name of the service within the origin.
-   * @param origin where all of the origin's files are, unless it is this worker's own
-   * @throws AgentDBError `failed_precondition` if a newer version of this package has written there
+   * @param o.origin where all of the origin's files are, unless it is this worker's own
+   * @param o.identity of the storage that has to be there; without it a new one is made where there is none.
+   * @throws AgentDBError `failed_precondition` if a newer version of this package has written there, `data_loss` if
+   * the storage asked for is gone
    */
-  static async open(name: string, origin?: FileSystemDirectoryHandle): Promise<OpfsStorage> {
-    const top = origin ?? (await navigator.storage.getDirectory())
-    const root = await top.getDirectoryHandle(encodeSegment(name), { create: true })
-    await checkFormat(root)
+  static async open(
+    name: string,
+    o: { origin?: FileSystemDirectoryHandle; identity?: string | undefined } = {},
+  ): Promise<OpfsStorage> {
+    const top = o.origin ?? (await navigator.storage.getDirectory())
+    const folder = encodeSegment(name)
+    if (o.identity !== undefined) await checkIdentity(await findFolder(top, folder), o.identity)
+    const root = await top.getDirectoryHandle(folder, { create: true })
+    const identity = await checkFormat(root)
     const scratch = await root.getDirectoryHandle(scratchFolder, { create: true })
-    return new OpfsStorage(root, new ScratchPool(scratch))
+    return new OpfsStorage(identity, root, new ScratchPool(scratch))
   }
 
   async isThere(): Promise<boolean> {
-    return (await findFile(this.#root, formatName)) !== undefined
+    return (await readIdentity(this.#root)) === this.identity
   }
 
   async projects(): Promise<string[]> {
@@ -212,21 +226,44 @@ async function read(folder: FileSystemDirectoryHandle, name: string): Promise<Fi
   return (await findFile(folder, name))?.getFile()
 }
 
-/** @throws AgentDBError `failed_precondition` for a newer format, `data_loss` for one that is none */
-async function checkFormat(root: FileSystemDirectoryHandle): Promise<void> {
-  const found = await findFile(root, formatName)
-  const text = found ? await (await found.getFile()).text() : ""
-  // A first start that was cut left it empty, or allotted and not written.
-  if (/^\0*$/.test(text)) {
-    const file = await acquire(await root.getFileHandle(formatName, { create: true }))
-    file.write(new TextEncoder().encode(String(formatVersion)), { at: 0 })
-    file.flush()
-    file.close()
-    return
-  }
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new AgentDBError("data_loss", "the file that tells the format is damaged")
-  if (Number(text) > formatVersion) {
+async function readText(folder: FileSystemDirectoryHandle, name: string): Promise<string | undefined> {
+  return (await read(folder, name))?.text()
+}
+
+/** @throws AgentDBError `data_loss` unless this is the very storage */
+async function checkIdentity(root: FileSystemDirectoryHandle | undefined, identity: string): Promise<void> {
+  if (!root || (await readIdentity(root)) !== identity) throw allErased()
+}
+
+async function readIdentity(root: FileSystemDirectoryHandle): Promise<string | undefined> {
+  return formatPattern.exec((await readText(root, formatName)) ?? "")?.[2]
+}
+
+/**
+ * @returns the identity
+ * @throws AgentDBError `failed_precondition` for a newer format, `data_loss` for one that is none
+ */
+async function checkFormat(root: FileSystemDirectoryHandle): Promise<string> {
+  const text = (await readText(root, formatName)) ?? ""
+  const [, version, identity] = formatPattern.exec(text) ?? []
+  if (Number(version) > formatVersion) {
     const known = `this version of agentdb-web knows up to ${formatVersion}`
-    throw new AgentDBError("failed_precondition", `the stored data has format ${text}, and ${known}: use a newer one`)
+    throw new AgentDBError(
+      "failed_precondition",
+      `the stored data has format ${version}, and ${known}: use a newer one`,
+    )
   }
+  if (identity !== undefined) return identity
+  // A first start that was cut left it empty, or allotted and not written.
+  if (version !== undefined || /^\0*$/.test(text)) return writeFormat(root)
+  throw new AgentDBError("data_loss", "the file that tells the format is damaged")
+}
+
+async function writeFormat(root: FileSystemDirectoryHandle): Promise<string> {
+  const identity = randomId()
+  const file = await acquire(await root.getFileHandle(formatName, { create: true }))
+  file.write(new TextEncoder().encode(`${formatVersion}\n${identity}`), { at: 0 })
+  file.flush()
+  file.close()
+  return identity
 }

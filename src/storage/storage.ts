@@ -57,7 +57,7 @@ export interface Storage {
   projects(): Promise<string[]>
   /** The ids that have a folder, whatever its state. */
   databases(project: string): Promise<string[]>
-  /** False if somebody else has erased everything: what is written from now on is kept by nobody. */
+  /** False if somebody else has erased everything, or put another storage there: what is written is kept by nobody. */
   isThere(): Promise<boolean>
   /**
    * The whole meta file of a database that is not open; undefined if there is nothing of it, since its creation was

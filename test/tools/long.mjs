@@ -6,7 +6,7 @@ import { collectConformance } from "./conformance-table.mjs"
  * @type {Record<string, { env: Record<string, string>, files: string }>}
  */
 const forms = {
-  "power-cuts": { env: { AGENTDB_POWER_CUTS: "500" }, files: "test/unit/(sqlite|server)/power-cut.spec.ts" },
+  "power-cuts": { env: { AGENTDB_POWER_CUTS: "1000" }, files: "test/unit/(sqlite|server)/power-cut.spec.ts" },
   // Rounds of each of four deaths.
   crash: { env: { AGENTDB_CRASH_ROUNDS: "56" }, files: "test/browser/crash/crash.spec.ts" },
   quota: { env: { AGENTDB_QUOTA_ROUNDS: "10" }, files: "test/browser/storage/quota.spec.ts" },

@@ -33,6 +33,12 @@ export class Arrival<T> {
     this.#signAt = performance.now()
   }
 
+  /** For one who has nobody to wait for: it comes, however long it takes. */
+  signUntil(settled: Promise<unknown>): void {
+    const timer = setInterval(() => this.sign(), 1_000)
+    settled.catch(() => {}).finally(() => clearInterval(timer))
+  }
+
   arrive(value: T): void {
     for (const waiter of this.#take()) waiter.resolve(value)
   }

@@ -1,4 +1,4 @@
-import { randomId } from "../locks.ts"
+import { randomId } from "../../wire/random-id.ts"
 
 type Wrapped =
   /** The side that was asked is there: what is said before it listens would be lost. */

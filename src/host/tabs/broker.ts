@@ -1,4 +1,5 @@
-import { holdLock, randomId, usableLocks, whenReleased } from "../locks.ts"
+import { randomId } from "../../wire/random-id.ts"
+import { holdLock, usableLocks, whenReleased } from "../locks.ts"
 
 /**
  * The shared worker that hands ports from one tab to another; tabs can't transfer them any other way. It keeps no

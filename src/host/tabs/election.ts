@@ -24,7 +24,7 @@ export interface ElectionEvents {
  * part before `enter` and after `leave`.
  */
 export class Election {
-  readonly #locks: LockManager
+  readonly locks: LockManager
   readonly #name: string
   readonly #generation: number
   readonly #on: ElectionEvents
@@ -34,10 +34,15 @@ export class Election {
   #repeat: ReturnType<typeof setInterval> | undefined
 
   constructor(locks: LockManager, name: string, generation: number, on: ElectionEvents) {
-    this.#locks = locks
+    this.locks = locks
     this.#name = name
     this.#generation = generation
     this.#on = on
+  }
+
+  /** Whether this page has the name. */
+  get isWon(): boolean {
+    return this.#resign !== undefined
   }
 
   get board(): Board {
@@ -58,7 +63,7 @@ export class Election {
     const say = () => {
       if (this.#resign) this.#every({ type: "starting" }, () => this.#on.sign())
     }
-    whenReleased(this.#locks, ownerLock(this.#name), say, this.#queue?.signal)
+    whenReleased(this.locks, ownerLock(this.#name), say, this.#queue?.signal)
   }
 
   settle(): void {
@@ -91,7 +96,7 @@ export class Election {
         this.#on.elected()
       })
     // Fails with the wait taken back and with this realm's own end.
-    this.#locks.request(leaderLock(this.#name), { signal: queue.signal }, elected).catch(() => {})
+    this.locks.request(leaderLock(this.#name), { signal: queue.signal }, elected).catch(() => {})
   }
 
   #every(notice: Notice, also = () => {}): void {
