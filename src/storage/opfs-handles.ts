@@ -1,4 +1,5 @@
 import { AgentDBError } from "../wire/errors.ts"
+import { CheckedFile, type RawHandle } from "./checked-file.ts"
 import type { SyncFile } from "./storage.ts"
 
 /** A handle of a worker that has just died is let go after some moments. */
@@ -7,12 +8,12 @@ const longestPauseMs = 200
 
 /** What the DOM library leaves out: the first exists in dedicated workers only, the second outside the standard. */
 interface SyncFileHandle extends FileSystemFileHandle {
-  createSyncAccessHandle(): Promise<SyncFile>
+  createSyncAccessHandle(): Promise<RawHandle>
   move(folder: FileSystemDirectoryHandle, name: string): Promise<void>
 }
 
-export function openSyncHandle(file: FileSystemFileHandle): Promise<SyncFile> {
-  return (file as SyncFileHandle).createSyncAccessHandle()
+export async function openSyncHandle(file: FileSystemFileHandle): Promise<SyncFile> {
+  return new CheckedFile(await (file as SyncFileHandle).createSyncAccessHandle())
 }
 
 /** Renames a file that nobody has open: after a crash it has the one name or the other. The handle goes with it. */

@@ -1,4 +1,5 @@
 import { AgentDBError } from "../wire/errors.ts"
+import { handleFault } from "./handle-fault.ts"
 import { errorName, isExclusiveConflict, isNotFound, openSyncHandle } from "./opfs-handles.ts"
 import { encodeSegment } from "./paths.ts"
 import { isQuotaExceeded } from "./quota.ts"
@@ -25,8 +26,8 @@ const refusals: Partial<Record<string, string>> = {
 }
 
 /**
- * What this worker can store in. It really opens a file: private windows and old browsers have the functions and
- * fail when they are called.
+ * What this worker can store in. It really uses a file: private windows and old browsers have the functions, which
+ * fail, or do something else, when they are called.
  * @param service its name within the origin
  * @throws AgentDBError `unavailable` for a failure that says nothing of the browser: whoever has files here must
  * not be given an empty service
@@ -41,8 +42,8 @@ export async function probeStorage(service: string): Promise<StorageProbe> {
   }
   for (let attempt = 1; ; attempt++) {
     try {
-      await openAndRemove(probeName(service))
-      return { kind: "opfs" }
+      const fault = await tryFile(probeName(service))
+      return fault === undefined ? { kind: "opfs" } : memory(`files of this browser do not work as they must: ${fault}`)
     } catch (error) {
       // Another worker probes at this moment, or there is no room for one more file: so it works.
       if (isExclusiveConflict(error) || isQuotaExceeded(error)) return { kind: "opfs" }
@@ -56,11 +57,16 @@ export async function probeStorage(service: string): Promise<StorageProbe> {
   }
 }
 
-async function openAndRemove(name: string): Promise<void> {
+/** Gives what is wrong with a file, if it can be opened. */
+async function tryFile(name: string): Promise<string | undefined> {
   const root = await navigator.storage.getDirectory()
-  const handle = await openSyncHandle(await root.getFileHandle(name, { create: true }))
-  handle.close()
-  await root.removeEntry(name).catch(() => {})
+  const file = await openSyncHandle(await root.getFileHandle(name, { create: true }))
+  try {
+    return handleFault(file)
+  } finally {
+    file.close()
+    await root.removeEntry(name).catch(() => {})
+  }
 }
 
 const memory = (reason: string): StorageProbe => ({ kind: "memory", reason })

@@ -1,4 +1,6 @@
-import { expect, test } from "@playwright/test"
+// In long loops: each of Playwright's expects looks through all of a test's steps.
+import assert from "node:assert/strict"
+import { test } from "@playwright/test"
 import type { Connection } from "../../../src/sqlite/connection.ts"
 import { Database } from "../../../src/sqlite/database.ts"
 import type { Engine } from "../../../src/sqlite/engine.ts"
@@ -97,7 +99,7 @@ class Story {
   async #start(storage: OpfsStorage): Promise<void> {
     if (this.#isCreated) {
       this.#database = Database.open(this.#engine, await storage.open(project, databaseId))
-      expect(this.#database.tip).toBe(this.#acknowledged)
+      assert.equal(this.#database.tip, this.#acknowledged)
       return
     }
     await storage.remove(project, databaseId)
@@ -175,7 +177,7 @@ class Story {
     const database = this.#open
     database.noteCommit()
     this.#states[database.tip] = stateOf(database.writer)
-    expect(database.tip - this.#states.length + 1).toBe(0)
+    assert.equal(database.tip - this.#states.length + 1, 0)
   }
 
   async #reopen(storage: OpfsStorage): Promise<void> {
@@ -185,7 +187,7 @@ class Story {
     this.#acknowledged = tip
     this.#database = undefined
     this.#database = Database.open(this.#engine, await storage.open(project, databaseId))
-    expect(this.#open.tip).toBe(tip)
+    assert.equal(this.#open.tip, tip)
   }
 
   #hold(): void {
@@ -208,18 +210,21 @@ class Story {
     if (!this.#isCreated) {
       // A creation that was never answered leaves nothing, or a database without commits.
       const code = files && codeOf(() => Database.open(this.#engine, files).abandon())
-      expect([undefined, "not_found"]).toContain(code)
+      assert([undefined, "not_found"].includes(code), code)
       return
     }
     if (!files) throw new Error("the database is gone")
     const database = Database.open(this.#engine, files)
-    expect(one(database.writer, "PRAGMA integrity_check")).toBe("ok")
-    expect(database.tip).toBeGreaterThanOrEqual(this.#acknowledged)
-    expect(database.tip).toBeLessThan(this.#states.length + 1)
+    assert.equal(one(database.writer, "PRAGMA integrity_check"), "ok")
+    assert(
+      database.tip >= this.#acknowledged,
+      `${this.#acknowledged} commits were acknowledged, ${database.tip} are there`,
+    )
+    assert(database.tip <= this.#states.length, `the tip is ${database.tip}`)
     const hasTable = database.tip > 0
     // A commit whose answer was lost may be there without anyone having looked at it.
     const expected = this.#states[database.tip]
-    if (expected !== undefined) expect(stateOf(database.writer)).toBe(expected)
+    if (expected !== undefined) assert.equal(stateOf(database.writer), expected)
     else if (hasTable) this.#states[database.tip] = stateOf(database.writer)
     if (!hasTable) execute(database.writer, "CREATE TABLE t(n INTEGER PRIMARY KEY, x)")
     database.flush()

@@ -1,4 +1,5 @@
 import { expect, test } from "@playwright/test"
+import { MemoryFile } from "../../../src/storage/memory-file.ts"
 import { probeStorage } from "../../../src/storage/probe.ts"
 import { AgentDBError } from "../../../src/wire/errors.ts"
 
@@ -9,7 +10,7 @@ async function probing(open: (attempt: number) => void, getDirectory?: () => nev
   class FakeFileHandle {
     async createSyncAccessHandle() {
       open(++attempts)
-      return { close() {} }
+      return new MemoryFile()
     }
   }
   const root = {
