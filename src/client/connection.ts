@@ -6,7 +6,7 @@ import { asyncDispose } from "./dispose.ts"
 import { Gate, useTx } from "./gate.ts"
 import { linkSource } from "./link-source.ts"
 import { Dialer, Line } from "./reconnect.ts"
-import { Requests } from "./requests.ts"
+import { Requests, type Tries } from "./requests.ts"
 import type { Socket } from "./socket.ts"
 import { SocketPool } from "./socket-pool.ts"
 import { Stop } from "./stop.ts"
@@ -34,8 +34,10 @@ export function connect(options: ConnectOptions): Promise<Connection> {
 
 const defaultReconnect = { maxWaitMs: defaultLimits.writeWaitMs, minDelayMs: 50, maxDelayMs: 1_000 }
 
-/** A query is asked again at most this often, so that one which kills its server does not do so for ever. */
-const maxRepeats = 8
+/** A query is asked at most this often. */
+const maxTries = 9
+/** After so many servers that died under it a query is not asked again: it may be what they died of. */
+const maxDeaths = 3
 
 class WireConnection extends Requests implements Connection {
   readonly databaseId: string
@@ -113,13 +115,12 @@ class WireConnection extends Requests implements Connection {
   protected override async repeats(
     error: AgentDBError,
     socket: Socket,
-    since: number,
-    repeated: number,
+    { since, count, deaths }: Tries,
     mayRepeat: (code: string) => boolean,
   ): Promise<boolean> {
     const { reconnect, source } = this.#dialer
-    if (!reconnect || !source.endless || this.#life.error || repeated >= maxRepeats || !mayRepeat(error.code))
-      return false
+    if (!reconnect || !source.endless || this.#life.error || !mayRepeat(error.code)) return false
+    if (count >= maxTries || deaths >= maxDeaths) return false
     // 1011: it may be this very statement that the server died of.
     if (error.code === "disconnected") return socket.closeCode !== CloseCode.internal
     if (error.code !== "unavailable" || now() - since >= reconnect.maxWaitMs) return false

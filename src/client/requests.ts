@@ -1,3 +1,4 @@
+import { CloseCode } from "../link/link.ts"
 import { AgentDBError } from "../wire/errors.ts"
 import type { Param } from "../wire/values.ts"
 import { BatchReply } from "./batch-reply.ts"
@@ -21,6 +22,16 @@ import type {
   Transaction,
 } from "./types.ts"
 
+/** What has become of a request so far. */
+export interface Tries {
+  /** When it was first sent, in ms. */
+  readonly since: number
+  /** How often it was sent. */
+  readonly count: number
+  /** How many servers ended under it without saying that they were going. */
+  readonly deaths: number
+}
+
 /** exec, query and batch, wherever the socket comes from. */
 export abstract class Requests implements Executor {
   /** A stop around every call: the deadline of a whole transaction. */
@@ -33,8 +44,7 @@ export abstract class Requests implements Executor {
   protected abstract repeats(
     error: AgentDBError,
     socket: Socket,
-    since: number,
-    repeated: number,
+    tries: Tries,
     mayRepeat: (code: string) => boolean,
   ): Promise<boolean>
 
@@ -89,7 +99,8 @@ export abstract class Requests implements Executor {
     admit: typeof this.admit = (act, stop) => this.admit(act, stop),
   ): Promise<T> {
     const since = now()
-    for (let repeated = 0; ; repeated++) {
+    let deaths = 0
+    for (let count = 1; ; count++) {
       let used: Socket | undefined
       try {
         if (stop?.error) throw stop.error
@@ -99,7 +110,8 @@ export abstract class Requests implements Executor {
         }, stop)
       } catch (error) {
         if (!(error instanceof AgentDBError) || stop?.error || !used) throw error
-        const again = this.repeats(error, used, since, repeated, mayRepeat)
+        if (error.code === "disconnected" && used.closeCode !== CloseCode.goingAway) deaths++
+        const again = this.repeats(error, used, { since, count, deaths }, mayRepeat)
         if (!(await (stop ? stop.race(again) : again))) throw this.explain(error)
       }
     }

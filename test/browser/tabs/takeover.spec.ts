@@ -131,8 +131,54 @@ for (const route of routes) {
   })
 }
 
+test("a read under which one leader after the other dies is not asked of every tab", async ({ profile, site }) => {
+  const leaders = []
+  for (let i = 0; i < 4; i++) leaders.push(await newOpenTab(profile, site.plain))
+  const [first, , , last] = leaders
+  if (!first || !last) throw new Error("there are four tabs")
+  const id = await createTable(first)
+  const asker = await newOpenTab(profile, site.plain)
+  await asker.evaluate(async (id) => {
+    const { db } = window
+    window.asked = 0
+    const openLink = db.openLink.bind(db)
+    db.openLink = async () => {
+      const link = await openLink()
+      const send = link.send.bind(link)
+      link.send = (frame) => {
+        if (new TextDecoder().decode(frame).includes("the last straw")) window.asked++
+        send(frame)
+      }
+      return link
+    }
+    window.connection = await db.connect(id)
+    const endless =
+      "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT 'the last straw', count(*) FROM c"
+    window.code = window.connection
+      .query(endless)
+      .all()
+      .then(
+        () => "rows",
+        ({ code }: { code: string }) => code,
+      )
+  }, id)
+  for (const [death, leader] of leaders.slice(0, 3).entries()) {
+    await asker.waitForFunction((asked) => window.asked === asked, death + 1)
+    expect(await roleOf(leader)).toBe("leader")
+    process.kill(await rendererOf(profile, leader), "SIGKILL")
+  }
+  expect(await asker.evaluate(() => window.code)).toBe("disconnected")
+  expect(await asker.evaluate(() => window.asked)).toBe(3)
+  await connectTo(last, id)
+  await takenOver(last, asker)
+  await insert(asker, 1)
+  expect(await values(last)).toEqual([1])
+})
+
 declare global {
   interface Window {
+    asked: number
+    code: Promise<string>
     tips: number[]
     ready: boolean
     outcomes: Promise<{ close: number }>
