@@ -60,6 +60,12 @@ export const deaths: readonly Death[] = [
           window.stopped = true
           window.workersMade.at(-1)?.terminate()
         })
+        // Where nothing was under way, it is the next call that meets the death.
+        await leader.evaluate(() =>
+          window.db.listDatabases().catch((error: { code: string }) => {
+            if (error.code !== "disconnected") throw error
+          }),
+        )
         return leader
       }
     },
