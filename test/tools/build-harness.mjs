@@ -29,6 +29,8 @@ export async function buildHarness(packageHash) {
       resolve: {
         alias: [
           { find: /^agentdb-web$/, replacement: inRoot("dist/index.js") },
+          // What tools that move no files get for the name of the package.
+          { find: /^agentdb-web\/inline$/, replacement: inRoot("dist/inline.js") },
           { find: /^agentdb-web\/msw$/, replacement: inRoot("dist/testing/msw/browser.js") },
           { find: /^agentdb-web\/(client|standin|sync|conformance)$/, replacement: inRoot("dist/$1/index.js") },
         ],

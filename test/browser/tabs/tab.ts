@@ -1,4 +1,5 @@
 import { expect, type Page } from "@playwright/test"
+import { openHarness } from "../../fixtures/browser.ts"
 import type { Profile } from "../../fixtures/profile.ts"
 import { openService, recordWorkers, values } from "../host/service-page.ts"
 
@@ -9,12 +10,10 @@ export type Route = (typeof routes)[number]
 export const testing = (route: Route) => ({ testing: { broadcastOnly: route === "broadcast" } })
 
 /** A new tab with the test page, which keeps its workers and its uncaught errors. */
-export async function newTab(profile: Profile, origin: string): Promise<Page> {
+export async function newTab(profile: Profile, origin: string, name?: string): Promise<Page> {
   const page = await profile.context.newPage()
   await recordWorkers(page)
-  await page.goto(`${origin}/harness.html`)
-  await page.waitForFunction(() => window.agentdbWeb !== undefined)
-  return page
+  return openHarness(page, origin, name)
 }
 
 /** A new tab with the service open. */
