@@ -29,8 +29,7 @@ export class LastService {
 
   /** What a worker of this page starts with. */
   startOptions(options: LifeOptions): OwnOptions {
-    const storage = this.#identity === undefined ? options.storage : "opfs"
-    return { ...options, storage, keys: this.keysFor(options), identity: this.#identity }
+    return { ...options, keys: this.keysFor(options), identity: this.#identity }
   }
 
   /** Why a service may not take its place: nobody is to find an empty one where there was another. */

@@ -78,7 +78,7 @@ export class WorkerLife extends Life {
   }
 
   async #start(options: OwnOptions, url: string): Promise<Started> {
-    const { storage, limits } = options
+    const { storage, identity, limits } = options
     const { workerUrl: _, broadcastOnly: __, ...rest } = options
     const { term } = this
     const { port1, port2 } = new MessageChannel()
@@ -91,7 +91,7 @@ export class WorkerLife extends Life {
     const failed = (event: Event) => this.end(loadFailure(url, event), CloseCode.internal)
     this.#worker.addEventListener("error", failed, { signal: loading.signal })
     try {
-      const opfsProblem = storage === "memory" ? undefined : await pageOpfsProblem()
+      const opfsProblem = storage === "memory" && identity === undefined ? undefined : await pageOpfsProblem()
       const locks = await usableLocks()
       if (locks) this.#letTerm = await holdLock(locks, termLock(term.id))
       if (this.gone) this.#letTerm()

@@ -23,12 +23,13 @@ export async function chooseStorage({
   opfsProblem,
   identity,
 }: Pick<StartOptions, "name" | "storage" | "opfsProblem" | "identity">): Promise<Chosen> {
-  if (storage === "memory") return inMemory()
+  const isOpfs = storage === "opfs" || identity !== undefined
+  if (storage === "memory" && !isOpfs) return inMemory()
   const problem = opfsProblem ?? (await probeStorage(name)).reason
   if (problem === undefined) {
     const opfs = await OpfsStorage.open(name, { identity })
     return { storage: opfs, identity: opfs.identity, reason: undefined }
   }
-  if (storage === "auto") return inMemory(problem)
+  if (!isOpfs) return inMemory(problem)
   throw new AgentDBError("failed_precondition", `storage "opfs" is not available: ${problem}`)
 }

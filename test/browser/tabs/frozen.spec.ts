@@ -67,6 +67,36 @@ test("a frozen follower holds neither the write turn nor the name", async ({ des
   expect(await values(second)).toEqual([1, 2])
 })
 
+test("a tab that comes back finds no empty service in memory in place of its files, and goes on once that is gone", async ({
+  desktop,
+  site,
+}) => {
+  const first = await desktop.open(site.plain)
+  await openService(first)
+  const id = await createTable(first)
+  await insert(first, 1)
+  await desktop.setFrozen(first, true)
+  const second = await desktop.open(site.plain)
+  expect(await openService(second, { storage: "memory" })).toMatchObject({ role: "leader", storage: "memory" })
+  await desktop.setFrozen(first, false)
+  const codeOf = () =>
+    first.evaluate(
+      (id) =>
+        window.db.getDatabase(id).then(
+          () => "found",
+          ({ code }: { code: string }) => code,
+        ),
+      id,
+    )
+  await expect.poll(codeOf).toBe("failed_precondition")
+  expect(await first.evaluate(() => window.db.status.reason)).toContain("in memory")
+  await second.close()
+  await expect.poll(codeOf).toBe("found")
+  expect(await values(first)).toEqual([1])
+  expect(await first.evaluate(() => window.db.status)).toMatchObject({ role: "leader", storage: "opfs" })
+  expect(await first.evaluate(() => window.db.status.reason)).toBeUndefined()
+})
+
 test("a tab that is stopped with the files open makes the others say so, and they go on once it is gone", async ({
   profile,
   site,

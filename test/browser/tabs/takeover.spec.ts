@@ -34,7 +34,10 @@ for (const route of routes) {
       await expect.poll(() => third.evaluate(() => window.tips.at(-1))).toBe(4)
       const tips = await third.evaluate(() => window.tips)
       expect(tips).toEqual([...new Set(tips)].sort((a, b) => a - b))
-      for (const tab of [second, third]) expect(await tab.evaluate(() => window.failures)).toEqual([])
+      for (const tab of [second, third]) {
+        expect(await tab.evaluate(() => window.failures)).toEqual([])
+        expect(await tab.evaluate(() => window.db.status.reason)).toBeUndefined()
+      }
     })
   }
 

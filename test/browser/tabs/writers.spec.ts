@@ -125,6 +125,8 @@ async function startWriting({ page, name }: Writer, id: string): Promise<void> {
         retry(() => connection.query<{ n: number }>("SELECT count(*) AS n FROM rows WHERE writer = ?", [name]).first())
       const write = async () => {
         let n = (await newest())?.n ?? 0
+        // It may have had its last row when it was killed.
+        window.written = n
         while (n < rowsEach) {
           try {
             await connection.exec("INSERT INTO rows VALUES(?, ?)", [name, n])
