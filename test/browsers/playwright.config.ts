@@ -5,7 +5,7 @@ import { engine } from "../fixtures/engine-name.ts"
 const specs: Record<string, { testDir: string; testMatch: string[] }> = {
   firefox: {
     testDir: "../browser",
-    testMatch: ["client-suite.spec.ts", "{data-plane,host,storage,crash}/*.spec.ts"],
+    testMatch: ["client-suite.spec.ts", "{data-plane,host,storage,crash,tabs,conformance}/*.spec.ts"],
   },
   webkitgtk: {
     testDir: "..",
